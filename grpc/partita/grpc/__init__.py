@@ -1,1 +1,1 @@
-"""Floor 3: the wire contract and both of its ends. Client and generated code never import `partita.sdk`; the server may."""
+"""Floor 3: the wire contract and both of its ends. Client and generated code never import the SDK; the server may."""

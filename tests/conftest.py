@@ -1,0 +1,20 @@
+"""What every test shares: hypothesis with printed seeds and no deadlines, and asyncio as the backend of anyio.
+
+Warnings are errors (pyproject.toml). Fixtures of one layer live in that layer's own conftest.
+"""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Time on a shared machine says nothing about a law, so no deadline; a failure prints the blob that reproduces it.
+settings.register_profile("default", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("prove", settings.get_profile("default"), max_examples=2_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The event loop that production runs on; `@pytest.mark.anyio` makes a coroutine a test."""
+    return "asyncio"
