@@ -9,7 +9,7 @@ PY := .venv/bin/python
 STAMP := .venv/.synced
 PYTEST := $(PY) -m pytest
 # The wheel's Node sits in .venv/bin, and only when the machine has none that fits.
-NPM := PATH="$$([ -e .venv/bin/node ] && echo '$(CURDIR)/.venv/bin:')$$PATH" npm --prefix ui --no-audit --no-fund
+NPM := PATH="$$([ -e .venv/bin/node ] && echo '$(CURDIR)/.venv/bin:')$$PATH" npm --prefix ui --no-audit --no-fund --no-update-notifier
 
 # Layers of tests, the quick and pure ones first; a layer takes part as soon as its folder exists.
 PURE := $(wildcard tests/unit tests/conformance tests/typing tests/simulation)
@@ -76,6 +76,7 @@ test: $(STAMP) ui ## all tests but the long proofs, quick ones first
 	$(PYTEST) -q -n 2 $(PURE)
 	$(if $(REAL),$(PYTEST) -q $(REAL))
 	$(if $(WHOLE),$(PYTEST) -q $(WHOLE))
+	$(NPM) run test --if-present
 
 .PHONY: bench
 bench: $(STAMP) ui ## every bench in its quick form

@@ -2,7 +2,7 @@
 
 import ast
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -17,22 +17,29 @@ def modules_of(floor: str) -> list[Path]:
     return sorted((ROOT / floor / "partita").rglob("*.py"))
 
 
-def imported_floors(source: Path) -> Iterator[tuple[int, str]]:
-    """Line and floor of every import of a partita module in a file, those inside functions too."""
+def imports_of(source: Path) -> Iterator[tuple[int, str]]:
+    """Line and target of every import of a partita module in a file, those inside functions too."""
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"), source.name)):
         match node:
             case ast.Import(names=names):
                 targets = [alias.name for alias in names]
-            case ast.ImportFrom(module="partita", names=names, level=0):
-                targets = [f"partita.{alias.name}" for alias in names]
-            case ast.ImportFrom(module=str(module), level=0):
-                targets = [module]
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                targets = [f"{module}.{alias.name}" for alias in names]
             case _:
                 continue
         for target in targets:
-            top, _, rest = target.partition(".")
-            if top == "partita" and rest:
-                yield node.lineno, rest.partition(".")[0]
+            if target.startswith("partita."):
+                yield node.lineno, target
+
+
+def breaches(sources: Iterable[Path], *, refused: Container[str], depth: int) -> list[str]:
+    """Imports whose first `depth` names, joined, are refused; as `file:line imports module`."""
+    return [
+        f"{source.relative_to(ROOT)}:{line} imports {target}"
+        for source in sources
+        for line, target in imports_of(source)
+        if ".".join(target.split(".")[:depth]) in refused
+    ]
 
 
 def test_root_folder_grpc_does_not_shadow_grpcio() -> None:
@@ -59,14 +66,27 @@ def test_portion_holds_only_its_own_floor(floor: str) -> None:
 
 @pytest.mark.parametrize("floor", FLOORS)
 def test_floor_imports_only_downwards(floor: str) -> None:
-    allowed = {*FLOORS[: FLOORS.index(floor) + 1]}
-    upward = [
-        f"{source.relative_to(ROOT)}:{line} imports partita.{target}"
-        for source in modules_of(floor)
-        for line, target in imported_floors(source)
-        if target not in allowed
-    ]
-    assert not upward
+    above = {f"partita.{upper}" for upper in FLOORS[FLOORS.index(floor) + 1 :]}
+    assert not breaches(modules_of(floor), refused=above, depth=2)
+
+
+def test_core_meets_user_code_only_through_the_client() -> None:
+    assert not breaches(modules_of("core"), refused={"partita.sdk"}, depth=2)
+    assert not breaches(modules_of("core"), refused={"partita.grpc.server"}, depth=3)
+
+
+def test_only_the_server_end_of_the_wire_imports_the_sdk() -> None:
+    portion = ROOT / "grpc" / "partita" / "grpc"
+    outside = [path for path in modules_of("grpc") if path.relative_to(portion).parts[0] not in {"server", "server.py"}]
+    assert not breaches(outside, refused={"partita.sdk"}, depth=2)
+    assert not breaches(outside, refused={"partita.grpc.server"}, depth=3)
+
+
+def test_every_form_of_import_is_read(tmp_path: Path) -> None:
+    """The guard itself: at the top, by `from`, and inside a function."""
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import partita.sdk.io\nfrom partita import sdk\ndef f():\n    from partita.sdk.io import lake\n")
+    assert [target for _, target in imports_of(wrong)] == ["partita.sdk.io", "partita.sdk", "partita.sdk.io.lake"]
 
 
 def test_import_linter_sees_every_module() -> None:
