@@ -1,0 +1,64 @@
+"""Keys of assets and partitions: their legal form and their stored form.
+
+Keys are opaque text. A multi-dimensional key is stored as a canonical JSON array, so that any printable
+text is a legal dimension key; no code splits a key on a separator.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import NewType
+
+from partita.assets.errors import DefinitionError
+
+AssetKey = NewType("AssetKey", str)
+PartitionKey = NewType("PartitionKey", str)
+
+UNPARTITIONED = PartitionKey("")
+"""The stored key of the one partition of an unpartitioned asset."""
+
+_ASSET_KEY = re.compile(r"[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*")
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_./-]+")
+
+
+def asset_key(text: str) -> AssetKey:
+    """Validate `text` as an asset key (`segment/segment`); raises DefinitionError."""
+    if not _ASSET_KEY.fullmatch(text):
+        legal = "/".join(part for part in _NOT_ALLOWED.sub("_", text).split("/") if part)
+        raise DefinitionError(
+            f"asset key {text!r} is not legal",
+            rule="a key is one or more segments of letters, digits, '_', '.' and '-', joined by '/'",
+            fix=f"for example {legal!r}" if legal else "",
+        )
+    return AssetKey(text)
+
+
+def partition_key(text: str) -> PartitionKey:
+    """Validate `text` as the key of one partition in one dimension; raises DefinitionError."""
+    if not text:
+        rule = "a partition key is not empty"
+    elif text != text.strip():
+        rule = "a partition key neither begins nor ends with blanks"
+    elif not text.isprintable():
+        rule = "a partition key holds printable characters only"
+    else:
+        return PartitionKey(text)
+    raise DefinitionError(f"partition key {text!r} is not legal", rule=rule)
+
+
+def join_key(parts: Sequence[str]) -> PartitionKey:
+    """Return the stored form of a multi-dimensional key, its parts in the definition's order of dimensions."""
+    return PartitionKey(json.dumps(list(parts), ensure_ascii=False, separators=(",", ":")))
+
+
+def split_key(key: str) -> tuple[str, ...] | None:
+    """Return the dimension keys of a stored multi-dimensional key; None when `key` is not in that form."""
+    try:
+        parts = json.loads(key)
+    except ValueError:
+        return None
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        return None
+    return tuple(parts) if join_key(parts) == key else None

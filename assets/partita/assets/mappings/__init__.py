@@ -1,0 +1,1 @@
+"""Mappings between the partitions of two assets: their definitions and their evaluation."""

@@ -1,0 +1,1 @@
+"""Partition definitions, the spaces of existing partitions, and partition sets."""
