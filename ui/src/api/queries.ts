@@ -1,0 +1,154 @@
+// Every read of the API as query options. The first element of a key is the tag that live events invalidate.
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { get } from "./client";
+import type {
+  AssetDetail,
+  AssetSummary,
+  AttemptDetail,
+  Automation,
+  Backfill,
+  CellDetail,
+  Graph,
+  Location,
+  PartitionPage,
+  Plan,
+  Pool,
+  Queue,
+  Resolved,
+  RunDetail,
+  RunSummary,
+  Strip,
+  Summary,
+  SystemStatus,
+  TaskDetail,
+  TaskPage,
+} from "./types";
+
+export const summary = () =>
+  queryOptions({ queryKey: ["summary"], queryFn: ({ signal }) => get<Summary>("/summary", {}, signal) });
+
+export const assets = (filter: { select?: string; search?: string } = {}) =>
+  queryOptions({
+    queryKey: ["assets", filter],
+    queryFn: ({ signal }) =>
+      get<{ assets: AssetSummary[]; total: number }>(
+        "/assets",
+        { select: filter.select || undefined, search: filter.search || undefined },
+        signal,
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+export const asset = (key: string) =>
+  queryOptions({ queryKey: ["asset", key], queryFn: ({ signal }) => get<AssetDetail>("/asset", { key }, signal) });
+
+export type StripWindow = { lo?: number; hi?: number; buckets?: number; where?: string };
+
+export const strip = (key: string, window: StripWindow) =>
+  queryOptions({
+    queryKey: ["strip", key, window],
+    queryFn: ({ signal }) => get<Strip>("/asset/strip", { key, ...window }, signal),
+    placeholderData: (previous, query) => (query?.queryKey[1] === key ? previous : undefined),
+  });
+
+export const cell = (key: string, partition: string) =>
+  queryOptions({
+    queryKey: ["cell", key, partition],
+    queryFn: ({ signal }) => get<CellDetail>("/asset/cell", { key, partition }, signal),
+  });
+
+export const partitions = (key: string, filter: { state?: string; offset: number; limit: number }) =>
+  queryOptions({
+    queryKey: ["partitions", key, filter],
+    queryFn: ({ signal }) => get<PartitionPage>("/asset/partitions", { key, ...filter }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const resolve = (key: string, text: string) =>
+  queryOptions({
+    queryKey: ["resolve", key, text],
+    queryFn: ({ signal }) => get<Resolved>("/asset/resolve", { key, partitions: text }, signal),
+    retry: false,
+  });
+
+export const graph = (select?: string) =>
+  queryOptions({
+    queryKey: ["graph", select ?? ""],
+    queryFn: ({ signal }) => get<Graph>("/graph", { select: select || undefined }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const plan = (id: string) =>
+  queryOptions({
+    queryKey: ["plan", id],
+    queryFn: ({ signal }) => get<Plan>(`/plans/${encodeURIComponent(id)}`, {}, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+
+export const runs = (filter: { state?: string; offset: number; limit: number }) =>
+  queryOptions({
+    queryKey: ["runs", filter],
+    queryFn: ({ signal }) => get<{ runs: RunSummary[]; total: number }>("/runs", filter, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const run = (id: number) =>
+  queryOptions({ queryKey: ["run", id], queryFn: ({ signal }) => get<RunDetail>(`/runs/${id}`, {}, signal) });
+
+export const runTasks = (id: number, filter: { state?: string; asset?: string; offset: number; limit: number }) =>
+  queryOptions({
+    queryKey: ["tasks", id, filter],
+    queryFn: ({ signal }) => get<TaskPage>(`/runs/${id}/tasks`, filter, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const task = (id: number) =>
+  queryOptions({ queryKey: ["task", id], queryFn: ({ signal }) => get<TaskDetail>(`/tasks/${id}`, {}, signal) });
+
+export const attempt = (id: number) =>
+  queryOptions({
+    queryKey: ["attempt", id],
+    queryFn: ({ signal }) => get<AttemptDetail>(`/attempts/${id}`, {}, signal),
+  });
+
+export const backfills = () =>
+  queryOptions({
+    queryKey: ["backfills"],
+    // The contract leaves the list's envelope open: a bare array and {backfills: [...]} are both read.
+    queryFn: async ({ signal }) => {
+      const body = await get<Backfill[] | { backfills: Backfill[] }>("/backfills", {}, signal);
+      return Array.isArray(body) ? body : body.backfills;
+    },
+  });
+
+export const backfill = (id: number) =>
+  queryOptions({
+    queryKey: ["backfill", id],
+    queryFn: ({ signal }) => get<Backfill>(`/backfills/${id}`, {}, signal),
+  });
+
+export const queue = () =>
+  queryOptions({ queryKey: ["queue"], queryFn: ({ signal }) => get<Queue>("/queue", {}, signal) });
+
+export const pools = () =>
+  queryOptions({ queryKey: ["pools"], queryFn: ({ signal }) => get<Pool[]>("/pools", {}, signal) });
+
+export const automation = () =>
+  queryOptions({
+    queryKey: ["automation"],
+    queryFn: ({ signal }) => get<Automation>("/automation", {}, signal),
+  });
+
+export const locations = () =>
+  queryOptions({
+    queryKey: ["locations"],
+    queryFn: ({ signal }) => get<Location[]>("/locations", {}, signal),
+  });
+
+export const system = () =>
+  queryOptions({
+    queryKey: ["system"],
+    queryFn: ({ signal }) => get<SystemStatus>("/system", {}, signal),
+    refetchInterval: 5_000,
+  });

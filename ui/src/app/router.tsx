@@ -1,0 +1,108 @@
+// All routes and the search params each of them owns. Views load when first visited.
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { Frame } from "./Frame";
+import { NotFound, RouteError } from "./NotFound";
+import { only, parseSearch, stringifySearch } from "./search";
+
+const root = createRootRoute({ component: Frame, notFoundComponent: NotFound, errorComponent: RouteError });
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  component: lazyRouteComponent(() => import("../views/Home"), "Home"),
+});
+const assets = createRoute({
+  getParentRoute: () => root,
+  path: "/assets",
+  validateSearch: only("search", "select", "state"),
+  component: lazyRouteComponent(() => import("../views/Assets"), "Assets"),
+});
+const asset = createRoute({
+  getParentRoute: () => root,
+  path: "/asset",
+  validateSearch: only("key", "sel", "cell", "lo", "hi", "year", "state", "as"),
+  component: lazyRouteComponent(() => import("../views/asset/Asset"), "Asset"),
+});
+const graph = createRoute({
+  getParentRoute: () => root,
+  path: "/graph",
+  validateSearch: only("select", "focus", "depth", "node", "collapsed", "as"),
+  component: lazyRouteComponent(() => import("../views/GraphView"), "GraphView"),
+});
+const plan = createRoute({
+  getParentRoute: () => root,
+  path: "/plan",
+  validateSearch: only("id", "selection", "partitions", "mode", "upstream", "downstream", "as", "reason"),
+  component: lazyRouteComponent(() => import("../views/PlanPreview"), "PlanPreview"),
+});
+const runs = createRoute({
+  getParentRoute: () => root,
+  path: "/runs",
+  validateSearch: only("state", "page"),
+  component: lazyRouteComponent(() => import("../views/Runs"), "Runs"),
+});
+const run = createRoute({
+  getParentRoute: () => root,
+  path: "/runs/$runId",
+  validateSearch: only("task", "attempt", "line", "state", "asset", "q", "level"),
+  component: lazyRouteComponent(() => import("../views/run/Run"), "Run"),
+});
+const backfills = createRoute({
+  getParentRoute: () => root,
+  path: "/backfills",
+  component: lazyRouteComponent(() => import("../views/Backfills"), "Backfills"),
+});
+const backfill = createRoute({
+  getParentRoute: () => root,
+  path: "/backfills/$backfillId",
+  component: lazyRouteComponent(() => import("../views/BackfillPage"), "BackfillPage"),
+});
+const queue = createRoute({
+  getParentRoute: () => root,
+  path: "/queue",
+  component: lazyRouteComponent(() => import("../views/QueueView"), "QueueView"),
+});
+const automation = createRoute({
+  getParentRoute: () => root,
+  path: "/automation",
+  component: lazyRouteComponent(() => import("../views/AutomationView"), "AutomationView"),
+});
+const locations = createRoute({
+  getParentRoute: () => root,
+  path: "/locations",
+  validateSearch: only("open"),
+  component: lazyRouteComponent(() => import("../views/Locations"), "Locations"),
+});
+const system = createRoute({
+  getParentRoute: () => root,
+  path: "/system",
+  component: lazyRouteComponent(() => import("../views/System"), "System"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    home,
+    assets,
+    asset,
+    graph,
+    plan,
+    runs,
+    run,
+    backfills,
+    backfill,
+    queue,
+    automation,
+    locations,
+    system,
+  ]),
+  parseSearch,
+  stringifySearch,
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,76 @@
+// Numbers, durations and times as text. Times are relative in place, absolute with the zone on hover.
+const NUMBER = new Intl.NumberFormat("en-US");
+
+export function count(n: number): string {
+  return NUMBER.format(n);
+}
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/** Seconds as the two largest units: 0.4 s, 12 s, 3 m 05 s, 2 h 10 m, 4 d 3 h. */
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "–";
+  const s = Math.max(0, seconds);
+  if (s < 1) return `${Math.round(s * 1000)} ms`;
+  if (s < 10) return `${s.toFixed(1)} s`;
+  if (s < 60) return `${Math.round(s)} s`;
+  const whole = Math.round(s);
+  if (whole < 3600) return `${Math.floor(whole / 60)} m ${String(whole % 60).padStart(2, "0")} s`;
+  if (whole < 86400)
+    return `${Math.floor(whole / 3600)} h ${String(Math.floor((whole % 3600) / 60)).padStart(2, "0")} m`;
+  return `${Math.floor(whole / 86400)} d ${Math.floor((whole % 86400) / 3600)} h`;
+}
+
+export function between(from: string | null, to: string | null, now: number): number | null {
+  if (!from) return null;
+  return ((to ? Date.parse(to) : now) - Date.parse(from)) / 1000;
+}
+
+export function relative(iso: string, now: number): string {
+  const seconds = (now - Date.parse(iso)) / 1000;
+  const ahead = seconds < 0;
+  const s = Math.abs(seconds);
+  if (s < 5) return "now";
+  const [n, unit] =
+    s < 60
+      ? [Math.floor(s), "s"]
+      : s < 3600
+        ? [Math.floor(s / 60), "m"]
+        : s < 86400
+          ? [Math.floor(s / 3600), "h"]
+          : [Math.floor(s / 86400), "d"];
+  return ahead ? `in ${n} ${unit}` : `${n} ${unit} ago`;
+}
+
+export function absolute(iso: string, zone: string): string {
+  const text = new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone,
+    year: "numeric",
+    month: "short",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+    timeZoneName: "short",
+  }).format(new Date(iso));
+  return `${text} (${zone})`;
+}
+
+export function clock(iso: string | number, zone: string): string {
+  return new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone,
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+  }).format(new Date(iso));
+}
+
+export function shortHash(text: string | null | undefined): string {
+  if (!text) return "–";
+  const bare = text.replace(/^[a-z0-9]+:/, "");
+  return bare.length > 12 ? bare.slice(0, 10) : bare;
+}

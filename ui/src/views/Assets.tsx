@@ -1,0 +1,3 @@
+export function Assets() {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function AutomationView() {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function BackfillPage() {
+  return null;
+}

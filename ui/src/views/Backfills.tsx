@@ -1,0 +1,3 @@
+export function Backfills() {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function Locations() {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function PlanPreview() {
+  return null;
+}

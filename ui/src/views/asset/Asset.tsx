@@ -1,0 +1,3 @@
+export function Asset() {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function Run() {
+  return null;
+}
