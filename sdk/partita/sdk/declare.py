@@ -1,0 +1,455 @@
+"""The decorators and `external()`: they record definitions and hand the function back, still callable and typed.
+
+Owns the public options and their errors. Refuses to resolve names or to compute fingerprints: the snapshot does.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, overload
+
+from partita.assets import (
+    AssetKey,
+    DefinitionError,
+    DynamicPartitions,
+    MultiPartitions,
+    PartitionsDef,
+    StaticPartitions,
+    TimePartitions,
+    asset_key,
+)
+from partita.sdk.collector import CallSite, caller, current
+from partita.sdk.definitions import (
+    AssetDef,
+    CheckDef,
+    ModuleDefaults,
+    PartitionColumns,
+    StepDef,
+    StepOptions,
+)
+from partita.sdk.durations import Duration, seconds
+from partita.sdk.io.base import IOManager
+from partita.sdk.outcomes import CheckResult
+from partita.sdk.policies import SINGLE, Automation, Batch, RetryPolicy, check_batch, manual
+from partita.sdk.references import HasKey, Upstream
+from partita.sdk.signature import Signature, returns_nothing, signature_of
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+Pool = str | Mapping[str, int]
+
+DEFAULT_IO: Final = "lake"
+
+
+class AssetFunction(Generic[P, R_co]):
+    """A decorated function: still callable with plain arguments, and a value that stands for its asset."""
+
+    def __init__(self, function: Callable[P, R_co], step: StepDef) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self.step = step
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        return self._function(*args, **kwargs)
+
+    @property
+    def key(self) -> AssetKey:
+        """The key of its asset; an error for a group of several."""
+        if len(self.step.assets) != 1:
+            raise DefinitionError(
+                f"{self.step.name} makes {len(self.step.assets)} assets",
+                rule="a reference names one asset",
+                fix=f"write one of the keys: {', '.join(one.key for one in self.step.assets)}",
+            )
+        return self.step.assets[0].key
+
+    @property
+    def keys(self) -> tuple[AssetKey, ...]:
+        """The keys of all assets that it makes."""
+        return tuple(one.key for one in self.step.assets)
+
+    def __repr__(self) -> str:
+        return f"<asset {', '.join(self.keys)} ({self.step.place})>"
+
+
+class CheckFunction(Generic[P, R_co]):
+    """A decorated check: still callable with plain arguments."""
+
+    def __init__(self, function: Callable[P, R_co], definition: CheckDef) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self.definition = definition
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<check {self.definition.name} ({self.definition.place})>"
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalAsset:
+    """An asset that something else makes."""
+
+    definition: AssetDef
+
+    @property
+    def key(self) -> AssetKey:
+        """Its key."""
+        return self.definition.key
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """One asset of a `@multi_asset`: what differs from the options of the group."""
+
+    description: str = ""
+    io: str | IOManager | None = DEFAULT_IO
+    partition_columns: PartitionColumns | None = None
+    kinds: Sequence[str] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class _AssetDecorator:
+    """What `@asset(...)` returns; a class so that the decorated function's own types pass through."""
+
+    def __init__(self, declare: Callable[[Callable[..., Any], CallSite], StepDef]) -> None:
+        self._declare = declare
+
+    def __call__(self, function: Callable[P, R_co]) -> AssetFunction[P, R_co]:
+        return AssetFunction(function, self._declare(function, caller(1)))
+
+
+@overload
+def asset(function: Callable[P, R_co], /) -> AssetFunction[P, R_co]: ...
+@overload
+def asset(
+    *,
+    key: str | None = None,
+    partitions: PartitionsDef | None = None,
+    deps: Sequence[Upstream] = (),
+    io: str | IOManager | None = DEFAULT_IO,
+    partition_columns: PartitionColumns | None = None,
+    retries: RetryPolicy | None = None,
+    timeout: Duration | None = None,
+    pool: Pool | None = None,
+    priority: int = 0,
+    batch: Batch = SINGLE,
+    automation: Automation | None = None,
+    code_version: str | None = None,
+    group: str | None = None,
+    owner: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    kinds: Sequence[str] = (),
+    description: str | None = None,
+    isolation: Literal["fork", "spawn"] = "fork",
+    metadata: Mapping[str, Any] | None = None,
+) -> _AssetDecorator: ...
+def asset(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    key: str | None = None,
+    partition_columns: PartitionColumns | None = None,
+    io: str | IOManager | None = DEFAULT_IO,
+    kinds: Sequence[str] = (),
+    description: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Declare the asset that a function makes. Parameters by name are its inputs.
+
+    `key` is the function's name unless given. `deps` are upstream assets that are only waited for. `io` names the IO
+    manager that stores what is returned ("lake" by default; None: the function stores it itself). `partition_columns`
+    says which column holds which dimension's key when one task makes several partitions. `timeout` limits one attempt.
+    `pool` is a name or {name: slots}. `code_version` replaces the fingerprint of the code. Raises DefinitionError.
+    """
+
+    def declare(made_by: Callable[..., Any], site: CallSite) -> StepDef:
+        out = Out(_docstring(made_by, description), io, partition_columns, kinds, {}, metadata or {})
+        return _step(made_by, site, {key if key is not None else made_by.__name__: out}, _Options(**options))
+
+    if function is None:
+        return _AssetDecorator(declare)
+    return AssetFunction(function, declare(function, caller(1)))
+
+
+def multi_asset(
+    *,
+    outs: Mapping[str, Out] | Sequence[str],
+    partitions: PartitionsDef | None = None,
+    deps: Sequence[Upstream] = (),
+    retries: RetryPolicy | None = None,
+    timeout: Duration | None = None,
+    pool: Pool | None = None,
+    priority: int = 0,
+    batch: Batch = SINGLE,
+    automation: Automation | None = None,
+    code_version: str | None = None,
+    group: str | None = None,
+    owner: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    isolation: Literal["fork", "spawn"] = "fork",
+) -> _AssetDecorator:
+    """Declare an atomic group: one function makes all of `outs`, and a partition publishes all of them or none.
+
+    The function returns a dict of key to value, or yields `Output(value, asset=key)`. `context.assets` says which
+    members this attempt is to produce.
+    """
+    members = outs if isinstance(outs, Mapping) else {key: Out() for key in outs}
+    options = _Options(
+        partitions,
+        deps,
+        retries,
+        timeout,
+        pool,
+        priority,
+        batch,
+        automation,
+        code_version,
+        group,
+        owner,
+        tags,
+        isolation,
+    )
+    if not members:
+        raise DefinitionError("multi_asset(outs=...) names no asset", rule="a group makes one asset or more")
+    return _AssetDecorator(lambda function, site: _step(function, site, members, options))
+
+
+def external(
+    key: str,
+    *,
+    partitions: PartitionsDef | None = None,
+    description: str = "",
+    group: str | None = None,
+    owner: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    kinds: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> ExternalAsset:
+    """Declare an asset that something else makes. It is taken as present, with a constant version."""
+    site = caller(1)
+    said = current().defaults_for(site)
+    made = AssetDef(
+        key=asset_key(key),
+        place=site.place,
+        kind="external",
+        partitions=_checked_partitions(partitions, key),
+        description=description,
+        group=group or said.group or "default",
+        owner=owner or said.owner,
+        tags={**said.tags, **(tags or {})},
+        kinds=tuple(kinds),
+        metadata=dict(metadata or {}),
+    )
+    current().add_external(made)
+    return ExternalAsset(made)
+
+
+class _CheckDecorator:
+    def __init__(
+        self,
+        asset: str | HasKey,
+        *,
+        name: str | None,
+        blocking: bool,
+        description: str | None,
+        code_version: str | None,
+    ) -> None:
+        self._asset = asset_key(asset) if isinstance(asset, str) else asset
+        self._name = name
+        self._blocking = blocking
+        self._description = description
+        self._code_version = code_version
+
+    def __call__(self, function: Callable[P, bool | CheckResult]) -> CheckFunction[P, bool | CheckResult]:
+        site = caller(1)
+        name = self._name or function.__name__
+        signature = signature_of(function, owner=f"check {name!r}", local_names=site.local_names)
+        if signature.returns not in (bool, CheckResult, bool | CheckResult, Any):
+            raise DefinitionError(
+                f"check {name!r} returns {signature.returns!r}", rule="a check returns bool or CheckResult"
+            )
+        made = CheckDef(
+            name=name,
+            asset=self._asset,
+            function=function,
+            signature=signature,
+            blocking=self._blocking,
+            description=_docstring(function, self._description),
+            code_version=self._code_version,
+            place=site.place,
+        )
+        current().add_check(made)
+        return CheckFunction(function, made)
+
+
+def check(
+    asset: str | HasKey,
+    /,
+    *,
+    name: str | None = None,
+    blocking: bool = False,
+    description: str | None = None,
+    code_version: str | None = None,
+) -> _CheckDecorator:
+    """Declare a check of one asset. It runs in the attempt, per partition, on the written and unpublished data.
+
+    The parameter named like the asset receives the cell; others may be the step's own inputs, the Context, resources.
+    A cell whose `blocking` check fails is not published.
+    """
+    return _CheckDecorator(asset, name=name, blocking=blocking, description=description, code_version=code_version)
+
+
+def defaults(
+    *,
+    group: str | None = None,
+    owner: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    retries: RetryPolicy | None = None,
+    pool: Pool | None = None,
+    timeout: Duration | None = None,
+) -> None:
+    """Set options of all definitions below it in this module; each may say otherwise."""
+    site = caller(1)
+    said = ModuleDefaults(
+        place=site.place,
+        group=group,
+        owner=owner,
+        tags=dict(tags or {}),
+        retries=retries,
+        pools=None if pool is None else _pools(pool, "defaults()"),
+        timeout_s=None if timeout is None else seconds(timeout, what="defaults(timeout=)"),
+    )
+    current().set_defaults(site, said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The options that the members of a group share, as written."""
+
+    partitions: PartitionsDef | None = None
+    deps: Sequence[Upstream] = ()
+    retries: RetryPolicy | None = None
+    timeout: Duration | None = None
+    pool: Pool | None = None
+    priority: int = 0
+    batch: Batch = SINGLE
+    automation: Automation | None = None
+    code_version: str | None = None
+    group: str | None = None
+    owner: str | None = None
+    tags: Mapping[str, str] | None = None
+    isolation: Literal["fork", "spawn"] = "fork"
+
+
+def _step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, Out], options: _Options) -> StepDef:
+    keys = [asset_key(key) for key in outs]
+    owner = f"asset {keys[0]!r}" if len(keys) == 1 else f"group {', '.join(keys)}"
+    said = current().defaults_for(site)
+    signature = signature_of(function, owner=owner, local_names=site.local_names)
+    partitions = _checked_partitions(options.partitions, keys[0])
+    check_batch(options.batch, partitions, owner)
+    pools = dict(said.pools or {}) if options.pool is None else _pools(options.pool, owner)
+    assets = []
+    for key, out in zip(keys, outs.values(), strict=True):
+        if isinstance(out.io, IOManager):
+            current().add_io(out.io, site.place)
+            pools.update(out.io.pools)
+        _refuse_lost_value(signature, out, owner)
+        _check_columns(out.partition_columns, partitions, owner)
+        assets.append(
+            AssetDef(
+                key=key,
+                place=site.place,
+                partitions=partitions,
+                description=out.description,
+                group=options.group or said.group or "default",
+                owner=options.owner or said.owner,
+                tags={**said.tags, **(options.tags or {}), **out.tags},
+                kinds=tuple(out.kinds),
+                metadata=dict(out.metadata),
+                io=out.io.name if isinstance(out.io, IOManager) else out.io,
+                partition_columns=out.partition_columns,
+            )
+        )
+    step = StepDef(
+        id="+".join(sorted(keys)),  # "+" is in no key
+        function=function,
+        signature=signature,
+        assets=tuple(assets),
+        deps=tuple(asset_key(one) if isinstance(one, str) else one for one in options.deps),
+        options=StepOptions(
+            retries=options.retries or said.retries or RetryPolicy(),
+            batch=options.batch,
+            automation=options.automation or manual(),
+            pools=pools,
+            timeout_s=said.timeout_s if options.timeout is None else seconds(options.timeout, what=f"{owner}: timeout"),
+            priority=options.priority,
+            isolation=options.isolation,
+            code_version=options.code_version,
+        ),
+        place=site.place,
+    )
+    current().add_step(step)
+    return step
+
+
+def _refuse_lost_value(signature: Signature, out: Out, owner: str) -> None:
+    if out.io is not None and returns_nothing(signature):
+        name = out.io if isinstance(out.io, str) else out.io.name
+        raise DefinitionError(
+            f"{owner} returns None but io={name!r} stores what is returned",
+            rule="an asset that stores its data itself says io=None",
+            fix="return the data, or write io=None",
+        )
+
+
+def _check_columns(columns: PartitionColumns | None, partitions: PartitionsDef | None, owner: str) -> None:
+    if columns is None:
+        return
+    if isinstance(partitions, MultiPartitions):
+        names = [name for name, _ in partitions.dims]
+        if isinstance(columns, str) or sorted(columns) != sorted(names):
+            raise DefinitionError(
+                f"{owner}: partition_columns={columns!r}",
+                rule=f"it names one column for each dimension: {', '.join(names)}",
+                fix="write {" + ", ".join(f'"{name}": "COLUMN"' for name in names) + "}",
+            )
+    elif partitions is None or not isinstance(columns, str):
+        raise DefinitionError(
+            f"{owner}: partition_columns={columns!r}",
+            rule="an asset with one dimension names one column; an unpartitioned one has none",
+            fix='write partition_columns="COLUMN", or leave it out',
+        )
+
+
+def _checked_partitions(partitions: PartitionsDef | None, key: str) -> PartitionsDef | None:
+    allowed = TimePartitions | StaticPartitions | DynamicPartitions | MultiPartitions
+    if partitions is not None and not isinstance(partitions, allowed):
+        raise DefinitionError(
+            f"asset {key!r}: partitions={partitions!r}",
+            rule="partitions are Daily(...), Hourly(...), Weekly(...), Monthly(...), TimeWindows(...), Static(...), "
+            "Dynamic(...) or Multi(...)",
+            fix='write for example Daily("2026-01-01")',
+        )
+    return partitions
+
+
+def _pools(pool: Pool, owner: str) -> dict[str, int]:
+    pools = {pool: 1} if isinstance(pool, str) else dict(pool)
+    for name, slots in pools.items():
+        if not name or slots < 1:
+            raise DefinitionError(
+                f"{owner}: pool {name!r} with {slots} slots", rule="an attempt takes one slot or more"
+            )
+    return pools
+
+
+def _docstring(function: Callable[..., Any], given: str | None) -> str:
+    return given if given is not None else inspect.getdoc(function) or ""

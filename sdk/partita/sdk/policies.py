@@ -1,0 +1,162 @@
+"""How a step is repeated, batched and started: values that users write and the snapshot carries.
+
+Owns RetryPolicy, the batch words (`per`, `up_to`, `any_size`, `all_`) and the automation words (`eager`, `manual`).
+Refuses to act on them: planner, scheduler and automation do.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from partita.assets import (
+    All,
+    AnyBatchSpec,
+    BatchSpec,
+    DefinitionError,
+    EagerSpec,
+    ManualSpec,
+    MultiPartitions,
+    PartitionsDef,
+    PerBatchSpec,
+    RetrySpec,
+    SingleBatchSpec,
+    TimePartitions,
+    UpToBatchSpec,
+    suggest,
+)
+from partita.sdk.durations import Duration, seconds
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """`RetryPolicy(3, delay="30s")`: at most three retries, so four attempts in all, half a minute apart.
+
+    `backoff="exponential"` doubles the delay each time, up to `max_delay`. `jitter` is the share (0 to 1) of a delay
+    that is drawn at random.
+    """
+
+    max_retries: int = 0
+    delay: Duration = 0.0
+    backoff: Literal["fixed", "exponential"] = "fixed"
+    max_delay: Duration | None = None
+    jitter: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.max_retries < 0:
+            raise DefinitionError(f"RetryPolicy(max_retries={self.max_retries})", rule="retries are counted from 0")
+        if not 0 <= self.jitter <= 1:
+            raise DefinitionError(f"RetryPolicy(jitter={self.jitter})", rule="jitter is a share from 0 to 1")
+        if self.backoff not in ("fixed", "exponential"):
+            raise DefinitionError(f"RetryPolicy(backoff={self.backoff!r})", rule="it is 'fixed' or 'exponential'")
+        self.spec()
+
+    def spec(self) -> RetrySpec:
+        """Its snapshot form, with all times in seconds."""
+        limit = None if self.max_delay is None else seconds(self.max_delay, what="RetryPolicy(max_delay=)")
+        return RetrySpec(
+            max_retries=self.max_retries,
+            delay_s=seconds(self.delay, what="RetryPolicy(delay=)"),
+            backoff=self.backoff,
+            max_delay_s=limit,
+            jitter=self.jitter,
+        )
+
+
+class AllOf:
+    """The word `all_`: the whole of a dimension in `per()`; called, the mapping to every upstream partition."""
+
+    __slots__ = ()
+
+    def __call__(self) -> All:
+        return All()
+
+    def __repr__(self) -> str:
+        return "all_"
+
+
+all_ = AllOf()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """How many partitions one task takes. Made by `per()`, `up_to()` and `any_size()`."""
+
+    spec: BatchSpec
+
+
+SINGLE = Batch(SingleBatchSpec())
+_SLICE = re.compile(r"[1-9]\d*[hd]")
+
+
+def up_to(n: int) -> Batch:
+    """At most `n` partitions a task."""
+    if n < 1:
+        raise DefinitionError(f"up_to({n})", rule="a task takes one partition or more")
+    return Batch(UpToBatchSpec(n=n))
+
+
+def any_size() -> Batch:
+    """As many partitions a task as there are to do."""
+    return Batch(AnyBatchSpec())
+
+
+def per(**dimensions: str | AllOf) -> Batch:
+    """One task for each slice: `per(hour="1d", origin=all_)` is one task a local day over all origins.
+
+    A time dimension takes a duration in hours or days ("6h", "1d") or `all_`; any other dimension takes `all_`. A
+    dimension that is not named is cut at every key.
+    """
+    if not dimensions:
+        raise DefinitionError("per() names no dimension", fix='write for example per(hour="1d", origin=all_)')
+    slices = {name: "all" if isinstance(size, AllOf) else size for name, size in dimensions.items()}
+    for name, size in slices.items():
+        if size != "all" and not _SLICE.fullmatch(size):
+            raise DefinitionError(
+                f"per({name}={size!r})",
+                rule="a slice is all_ or whole hours or days",
+                fix='write for example "6h" or "1d"',
+            )
+    return Batch(PerBatchSpec(dims=slices))
+
+
+def check_batch(batch: Batch, partitions: PartitionsDef | None, owner: str) -> None:
+    """Refuse a batch which does not fit the partitions of `owner`."""
+    if not isinstance(batch.spec, PerBatchSpec):
+        return
+    if not isinstance(partitions, MultiPartitions):
+        raise DefinitionError(
+            f"{owner}: batch=per(...) on an asset with one dimension or none",
+            rule="per() slices the dimensions of Multi(...)",
+            fix="use up_to(n) or any_size()",
+        )
+    schemes = dict(partitions.dims)
+    for name, size in batch.spec.dims.items():
+        if name not in schemes:
+            raise DefinitionError(
+                f"{owner}: batch=per({name}=...) names no dimension",
+                rule=f"its dimensions are {', '.join(schemes)}",
+                fix=suggest(name, schemes),
+            )
+        if size != "all" and not isinstance(schemes[name], TimePartitions):
+            raise DefinitionError(
+                f"{owner}: batch=per({name}={size!r})", rule=f"{name} is no time dimension", fix=f"write {name}=all_"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Automation:
+    """What asks for an asset's partitions without a person. Made by `eager()` and `manual()`."""
+
+    spec: EagerSpec | ManualSpec
+
+
+def eager() -> Automation:
+    """Whenever an upstream publishes, the partitions that it touches are asked for."""
+    return Automation(EagerSpec())
+
+
+def manual() -> Automation:
+    """Only people, schedules and backfills ask (the default)."""
+    return Automation(ManualSpec())
