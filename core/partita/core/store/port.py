@@ -1,0 +1,249 @@
+"""The store port: the few mechanical operations that every duty of the control plane is made of.
+
+A duty is one transaction: read and lock a bounded candidate set, call a pure decider, write what it says. The operations
+here select by state and lock; they never decide (DESIGN section 2, "SQL never decides"). Two implementations exist: Postgres
+(`store.postgres`) and memory (`store.memory`); a differential test holds them equal.
+
+Locks: rows are locked in the order pool (name), run (id), task (id), cell (asset_id, partition). `lock_*` operations named
+`_skip` pass over rows that another transaction holds; the others wait (bounded by the lock timeout).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any, Protocol
+
+from partita.core.store.values import (
+    AttemptEnd,
+    AttemptId,
+    AutomationRequest,
+    BackfillId,
+    CellAttempt,
+    CellCause,
+    CellFact,
+    CellRef,
+    CheckRow,
+    Fence,
+    LocationId,
+    NewAttempt,
+    NewEvent,
+    NewRun,
+    NewTask,
+    NewTaskCell,
+    Pool,
+    PoolUse,
+    Publication,
+    Run,
+    RunId,
+    RunUpdate,
+    SnapshotId,
+    Tally,
+    Task,
+    TaskCell,
+    TaskCellUpdate,
+    TaskId,
+    TaskUpdate,
+    TodoEvent,
+    Worker,
+    WorkerId,
+)
+
+
+class Conflict(Exception):
+    """A compare-and-set met another state or fence than expected; the transaction must be rolled back."""
+
+
+class Tx(Protocol):
+    """One transaction. Every write is a set operation; sequences are accepted in any order and sorted by the store."""
+
+    def now(self) -> datetime:
+        """The transaction's instant (UTC) on the database's clock; constant within the transaction."""
+
+    # -- launch
+    def reserve_task_ids(self, n: int) -> list[TaskId]:
+        """`n` rising ids."""
+
+    def open_cells(self, owners: Iterable[tuple[CellRef, TaskId]]) -> dict[CellRef, TaskId]:
+        """Claims ownership of the cells that nobody owns; returns the present owner of each of the others."""
+
+    def insert_run(self, run: NewRun) -> RunId: ...
+
+    def insert_tasks(self, run_id: RunId, tasks: Sequence[NewTask]) -> None:
+        """`ready_at` is set to now for the tasks that start as SCHEDULED."""
+
+    def insert_edges(self, edges: Iterable[tuple[TaskId, TaskId]]) -> None:
+        """(upstream, downstream) pairs; ids rise along each."""
+
+    def insert_task_cells(self, cells: Iterable[NewTaskCell]) -> None:
+        """Also makes the `cell` rows (unpublished, fence 0) that do not exist yet, with their windows."""
+
+    def insert_causes(self, causes: Iterable[CellCause]) -> None:
+        """Idempotent."""
+
+    def take_waiting_causes(self, task_ids: Sequence[TaskId]) -> list[CellCause]:
+        """Deletes and returns the causes with `waits` of these owners (to be re-planned at their end)."""
+
+    # -- tasks
+    def lock_tasks(self, ids: Sequence[TaskId]) -> list[Task]:
+        """Waits; in id order; unknown ids are left out."""
+
+    def lock_dependents(self, ids: Sequence[TaskId], *, closure: bool) -> list[Task]:
+        """The non-terminal tasks directly downstream of `ids` (with `closure`: all below), locked in id order. Waits."""
+
+    def edges_from(self, ids: Sequence[TaskId]) -> list[tuple[TaskId, TaskId]]: ...
+
+    def lock_scheduled_skip(self, pool_set: tuple[PoolUse, ...], limit: int) -> list[Task]:
+        """SCHEDULED tasks of one pool set, by priority (high first), ready_at, id."""
+
+    def lock_queued_skip(self, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int) -> list[Task]:
+        """QUEUED tasks pinned to one of these versions, by priority, queued_at, id."""
+
+    def lock_due_retries_skip(self, limit: int) -> list[Task]:
+        """UP_FOR_RETRY tasks whose not_before has come, by not_before."""
+
+    def lock_tasks_of_workers(self, workers: Sequence[WorkerId]) -> list[Task]:
+        """RUNNING tasks of these workers. Waits."""
+
+    def lock_open_tasks_of_run(self, run_id: RunId) -> list[Task]:
+        """All non-terminal tasks of the run, in id order. Waits."""
+
+    def write_tasks(self, updates: Sequence[TaskUpdate]) -> None:
+        """Compare-and-set on (state, fence); raises Conflict when any row differs. Terminal rows are never written."""
+
+    def task_cells(self, task_ids: Sequence[TaskId]) -> list[TaskCell]:
+        """In (task, asset, partition) order."""
+
+    def write_task_cells(self, updates: Sequence[TaskCellUpdate]) -> None: ...
+
+    def close_cells(self, task_ids: Sequence[TaskId]) -> None:
+        """Ends the ownership of all cells of these tasks."""
+
+    # -- pools
+    def scheduled_pool_sets(self) -> list[tuple[PoolUse, ...]]:
+        """The distinct pool sets of SCHEDULED tasks."""
+
+    def lock_pools_skip(self, names: Sequence[str]) -> list[Pool]:
+        """Locks the pool rows in name order, leaving out what another transaction holds. Callers count in the NEXT
+        operation: a statement that waited or skipped still has its old snapshot."""
+
+    def held_slots(self, names: Sequence[str]) -> dict[str, int]: ...
+
+    def hold_slots(self, uses: Iterable[tuple[TaskId, PoolUse]]) -> None: ...
+
+    def release_slots(self, task_ids: Sequence[TaskId]) -> None: ...
+
+    def ensure_pools(self, pools: Iterable[Pool], *, automatic: bool) -> None:
+        """Creates the pools that do not exist; never changes an existing one."""
+
+    def set_pool(self, pool: Pool) -> None: ...
+
+    def active_of_backfills(self, ids: Sequence[BackfillId]) -> dict[BackfillId, int]:
+        """How many tasks of each backfill are queued or running."""
+
+    def backfill_caps(self, run_ids: Sequence[RunId]) -> dict[RunId, tuple[BackfillId, int]]:
+        """Of the runs that belong to a backfill with max_active: its id and the cap."""
+
+    # -- claim
+    def next_fence(self) -> Fence: ...
+
+    def reserve_attempt_ids(self, n: int) -> list[AttemptId]: ...
+
+    def raise_fences(self, cells: Sequence[CellRef], fences: Sequence[Fence]) -> None:
+        """Locks the cell rows in order and sets fence = greatest(fence, given)."""
+
+    def read_cells(self, cells: Sequence[CellRef]) -> dict[CellRef, CellFact]:
+        """One statement, one snapshot: digests and locations of inputs are read together. Unknown cells are left out."""
+
+    def start_attempts(self, attempts: Sequence[NewAttempt]) -> None: ...
+
+    # -- finish
+    def lock_cells(self, cells: Sequence[CellRef]) -> dict[CellRef, CellFact]:
+        """FOR UPDATE in order."""
+
+    def publish_cells(self, publications: Sequence[Publication]) -> None:
+        """Compare-and-set on the fence (raises Conflict); appends cell_change."""
+
+    def note_attempts(self, notes: Sequence[CellAttempt]) -> None:
+        """Writes the last-attempt half where the fence still is the attempt's; others are passed over. Appends cell_change."""
+
+    def end_attempts(self, ends: Sequence[AttemptEnd]) -> None: ...
+
+    def insert_checks(self, checks: Sequence[CheckRow]) -> None: ...
+
+    def append_tallies(self, tallies: Sequence[Tally]) -> None: ...
+
+    def append_events(self, events: Sequence[NewEvent]) -> None: ...
+
+    # -- workers
+    def put_worker(self, worker_id: WorkerId, host: str, pid: int, capacity: int, lease_s: float) -> None:
+        """Registers, or registers again."""
+
+    def renew_lease(self, worker_id: WorkerId, lease_s: float) -> bool:
+        """False when the worker is gone: it must register again and drop what it runs."""
+
+    def retire_worker(self, worker_id: WorkerId) -> None: ...
+
+    def lock_lapsed_workers_skip(self, limit: int) -> list[Worker]:
+        """Workers not `gone` whose lease has expired."""
+
+    def mark_workers_gone(self, ids: Sequence[WorkerId]) -> None: ...
+
+    def live_workers(self) -> list[Worker]: ...
+
+    def cancelled_tasks_of_worker(self, worker_id: WorkerId) -> list[Task]:
+        """RUNNING tasks of the worker with cancel_requested. No lock."""
+
+    def read_pulse(self) -> datetime:
+        """FOR UPDATE."""
+
+    def set_pulse(self) -> None: ...
+
+    def extend_leases(self, seconds: float) -> None: ...
+
+    # -- runs
+    def take_tallies(self, limit: int) -> list[Tally]:
+        """Deletes and returns up to `limit` tally rows, skipping locked ones."""
+
+    def lock_runs(self, ids: Sequence[RunId]) -> list[Run]: ...
+
+    def read_runs(self, ids: Sequence[RunId]) -> list[Run]: ...
+
+    def write_runs(self, updates: Sequence[RunUpdate]) -> None:
+        """Compare-and-set on state; a run of a backfill that ends also ends the backfill with its state."""
+
+    def insert_backfill(
+        self, name: str, request: Mapping[str, Any], max_active: int | None, created_by: str
+    ) -> BackfillId: ...
+
+    # -- events
+    def take_todo_skip(self, consumer: str, limit: int) -> list[TodoEvent]:
+        """Deletes and returns, skipping locked ones, oldest first."""
+
+    def put_back_todo(self, consumer: str, events: Sequence[TodoEvent]) -> None:
+        """For events that cannot be decided yet."""
+
+    def insert_automation_requests(self, requests: Sequence[AutomationRequest]) -> set[CellRef]:
+        """Inserts those whose (cell, state digest) is new; returns their cells: once per cause."""
+
+    def open_owners(self, cells: Sequence[CellRef]) -> dict[CellRef, TaskId]:
+        """Of the cells that a non-terminal task owns: the owner. No lock."""
+
+    def intern(self, texts: Iterable[str]) -> dict[str, int]:
+        """Ids of fingerprints (used by publish_cells itself; offered for readers)."""
+
+    def note_duty(self, name: str, holder: str, ms: float) -> None: ...
+
+    def audit(self, who: str, action: str, detail: Mapping[str, Any]) -> None: ...
+
+
+class Store(Protocol):
+    def begin(self, *, durable: bool = True) -> AbstractContextManager[Tx]:
+        """A transaction: commits at the end of the block, rolls back on an exception. `durable=False` sets
+        synchronous_commit=off for this transaction: for admissions and leases, which are only done again when lost."""
+
+    def notify(self, channels: Iterable[str]) -> None:
+        """Wakes listeners, after a commit and outside any transaction. Coalescing is the caller's."""
+
+
