@@ -10,10 +10,10 @@ Locks: rows are locked in the order pool (name), run (id), task (id), cell (asse
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from partita.core.store.values import (
     AttemptEnd,
@@ -51,8 +51,19 @@ from partita.core.store.values import (
 )
 
 
-class Conflict(Exception):
-    """A compare-and-set met another state or fence than expected; the transaction must be rolled back."""
+T = TypeVar("T")
+
+
+class StoreError(Exception):
+    """The base of what the store raises by itself."""
+
+
+class Conflict(StoreError):
+    """A compare-and-set met another state or fence than expected; the transaction must be rolled back: it cannot commit."""
+
+
+class Violation(StoreError):
+    """A constraint of the tables refused a write (a slot held twice, an unknown pool, a counter below zero)."""
 
 
 class Tx(Protocol):
@@ -66,12 +77,13 @@ class Tx(Protocol):
         """`n` rising ids."""
 
     def open_cells(self, owners: Iterable[tuple[CellRef, TaskId]]) -> dict[CellRef, TaskId]:
-        """Claims ownership of the cells that nobody owns; returns the present owner of each of the others."""
+        """Waits for launches that are claiming the same cells. Claims ownership of the cells that nobody owns; returns the present owner of each of the others."""
 
     def insert_run(self, run: NewRun) -> RunId: ...
 
     def insert_tasks(self, run_id: RunId, tasks: Sequence[NewTask]) -> None:
-        """`ready_at` is set to now for the tasks that start as SCHEDULED."""
+        """`ready_at` is set to now for the tasks that start as SCHEDULED; those that start as NONE wait with the reason
+        UPSTREAM."""
 
     def insert_edges(self, edges: Iterable[tuple[TaskId, TaskId]]) -> None:
         """(upstream, downstream) pairs; ids rise along each."""
@@ -128,9 +140,11 @@ class Tx(Protocol):
         """Locks the pool rows in name order, leaving out what another transaction holds. Callers count in the NEXT
         operation: a statement that waited or skipped still has its old snapshot."""
 
-    def held_slots(self, names: Sequence[str]) -> dict[str, int]: ...
+    def held_slots(self, names: Sequence[str]) -> dict[str, int]:
+        """The slots held of each of these pools (0 where none is)."""
 
-    def hold_slots(self, uses: Iterable[tuple[TaskId, PoolUse]]) -> None: ...
+    def hold_slots(self, uses: Iterable[tuple[TaskId, PoolUse]]) -> None:
+        """Violation when a task holds slots of the pool already, or there is no such pool."""
 
     def release_slots(self, task_ids: Sequence[TaskId]) -> None: ...
 
@@ -163,14 +177,18 @@ class Tx(Protocol):
         """FOR UPDATE in order."""
 
     def publish_cells(self, publications: Sequence[Publication]) -> None:
-        """Compare-and-set on the fence (raises Conflict); appends cell_change."""
+        """Compare-and-set on the fence, and on the version where it only `confirms` (raises Conflict); appends cell_change.
+        A confirmation moves freshness, fingerprints, digest and the last attempt; version, location, metadata and the
+        attempt that made the version stay."""
 
     def note_attempts(self, notes: Sequence[CellAttempt]) -> None:
         """Writes the last-attempt half where the fence still is the attempt's; others are passed over. Appends cell_change."""
 
-    def end_attempts(self, ends: Sequence[AttemptEnd]) -> None: ...
+    def end_attempts(self, ends: Sequence[AttemptEnd]) -> None:
+        """Attempts that have ended stay as they are."""
 
-    def insert_checks(self, checks: Sequence[CheckRow]) -> None: ...
+    def insert_checks(self, checks: Sequence[CheckRow]) -> None:
+        """Idempotent: the first result of a check of an attempt stands."""
 
     def append_tallies(self, tallies: Sequence[Tally]) -> None: ...
 
@@ -183,7 +201,8 @@ class Tx(Protocol):
     def renew_lease(self, worker_id: WorkerId, lease_s: float) -> bool:
         """False when the worker is gone: it must register again and drop what it runs."""
 
-    def retire_worker(self, worker_id: WorkerId) -> None: ...
+    def retire_worker(self, worker_id: WorkerId) -> None:
+        """A worker that stops: it counts as lapsed from now on, so that the next sweep takes what it may still hold."""
 
     def lock_lapsed_workers_skip(self, limit: int) -> list[Worker]:
         """Workers not `gone` whose lease has expired."""
@@ -219,10 +238,10 @@ class Tx(Protocol):
 
     # -- events
     def take_todo_skip(self, consumer: str, limit: int) -> list[TodoEvent]:
-        """Deletes and returns, skipping locked ones, oldest first."""
+        """Deletes and returns, skipping locked ones, oldest first (by the instant they were put, then event id)."""
 
     def put_back_todo(self, consumer: str, events: Sequence[TodoEvent]) -> None:
-        """For events that cannot be decided yet."""
+        """For events that cannot be decided yet: they go to the end of the line, so that they starve no other."""
 
     def insert_automation_requests(self, requests: Sequence[AutomationRequest]) -> set[CellRef]:
         """Inserts those whose (cell, state digest) is new; returns their cells: once per cause."""
@@ -243,7 +262,9 @@ class Store(Protocol):
         """A transaction: commits at the end of the block, rolls back on an exception. `durable=False` sets
         synchronous_commit=off for this transaction: for admissions and leases, which are only done again when lost."""
 
+    def run(self, work: Callable[[Tx], T], *, durable: bool = True) -> T:
+        """Runs `work` in one transaction and returns its result; runs it again (from its start, in a new transaction) when
+        Postgres chose it as the victim of a deadlock. `work` must have no effect outside the transaction."""
+
     def notify(self, channels: Iterable[str]) -> None:
         """Wakes listeners, after a commit and outside any transaction. Coalescing is the caller's."""
-
-

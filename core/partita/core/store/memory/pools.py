@@ -1,0 +1,70 @@
+"""Pools and slots in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from partita.core.store.encode import pool_set_of
+from partita.core.store.memory.base import MemoryPart
+from partita.core.store.values import BackfillId, Pool, PoolUse, RunId, TaskId
+
+
+class PoolsPart(MemoryPart):
+    def scheduled_pool_sets(self) -> list[tuple[PoolUse, ...]]:
+        return [pool_set_of(text) for text in self._db.task.values_of("scheduled")]
+
+    def lock_pools_skip(self, names: Sequence[str]) -> list[Pool]:
+        rows = (self._db.pool.get(name) for name in sorted(set(names)))
+        return [Pool(row["name"], row["slots"]) for row in rows if row is not None]
+
+    def held_slots(self, names: Sequence[str]) -> dict[str, int]:
+        return {name: sum(row["slots"] for row in self._db.pool_slot.find("pool", name)) for name in sorted(set(names))}
+
+    def hold_slots(self, uses: Iterable[tuple[TaskId, PoolUse]]) -> None:
+        for task_id, use in uses:
+            if use.name not in self._db.pool:
+                raise self._violation(f"task {task_id} holds slots of the pool {use.name!r}, which does not exist")
+            if use.slots <= 0:
+                raise self._violation(f"task {task_id} holds {use.slots} slots of {use.name!r}: at least one")
+            if (use.name, task_id) in self._db.pool_slot:
+                raise self._violation(f"task {task_id} holds slots of {use.name!r} already")
+            self._db.pool_slot.put({"pool": use.name, "task_id": task_id, "slots": use.slots, "since": self._now})
+
+    def release_slots(self, task_ids: Sequence[TaskId]) -> None:
+        for task_id in set(task_ids):
+            for row in self._db.pool_slot.find("task", task_id):
+                self._db.pool_slot.delete((row["pool"], row["task_id"]))
+
+    def ensure_pools(self, pools: Iterable[Pool], *, automatic: bool) -> None:
+        for pool in pools:
+            if pool.name not in self._db.pool:
+                self._put_pool(pool, automatic, "")
+
+    def set_pool(self, pool: Pool) -> None:
+        present = self._db.pool.get(pool.name)
+        self._put_pool(pool, False, present["description"] if present else "")
+
+    def _put_pool(self, pool: Pool, automatic: bool, description: str) -> None:
+        if pool.slots < 0:
+            raise self._violation(f"pool {pool.name!r}: {pool.slots} slots: zero or more")
+        self._db.pool.put({"name": pool.name, "slots": pool.slots, "description": description, "automatic": automatic})
+
+    def active_of_backfills(self, ids: Sequence[BackfillId]) -> dict[BackfillId, int]:
+        counts = dict.fromkeys(sorted(set(ids)), 0)
+        for backfill_id in counts:
+            for run in self._db.run.find("backfill", backfill_id):
+                counts[backfill_id] += sum(
+                    task["state"] in ("queued", "running") for task in self._db.task.find("run", run["id"])
+                )
+        return counts
+
+    def backfill_caps(self, run_ids: Sequence[RunId]) -> dict[RunId, tuple[BackfillId, int]]:
+        caps: dict[RunId, tuple[BackfillId, int]] = {}
+        for run_id in sorted(set(run_ids)):
+            run = self._db.run.get(run_id)
+            if run is None or run["backfill_id"] is None:
+                continue
+            cap = self._db.backfill.rows[run["backfill_id"]]["max_active"]
+            if cap is not None:
+                caps[run_id] = (run["backfill_id"], cap)
+        return caps

@@ -1,0 +1,153 @@
+"""Runs, tallies, workers, the pulse, duties and the audit trail in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from partita.core.store.encode import as_stored, clean_text
+from partita.core.store.memory.base import MemoryPart, distinct
+from partita.core.store.memory.tables import Row
+from partita.core.store.values import (
+    Run,
+    RunId,
+    RunState,
+    RunUpdate,
+    Tally,
+    TaskState,
+    Worker,
+    WorkerId,
+)
+
+
+def _run_of(row: Row) -> Run:
+    return Run(
+        id=row["id"],
+        backfill_id=row["backfill_id"],
+        state=RunState(row["state"]),
+        as_of=row["as_of"],
+        cancel_requested=row["cancel_requested_at"] is not None,
+        tallies=row["tallies"],
+        task_count=row["task_count"],
+        request=row["request"],
+        cause=row["cause"],
+        params=row["params"],
+    )
+
+
+def _worker_of(row: Row) -> Worker:
+    return Worker(row["id"], row["host"], row["pid"], row["capacity"], row["lease_expires_at"], row["state"])
+
+
+class RunsPart(MemoryPart):
+    def append_tallies(self, tallies: Sequence[Tally]) -> None:
+        for tally in tallies:
+            seq = self._db.next("run_tally")
+            self._db.run_tally.put({"seq": seq, "run_id": tally.run_id, "state": tally.state.value, "n": tally.n})
+
+    def take_tallies(self, limit: int) -> list[Tally]:
+        rows = self._db.run_tally.sorted_rows()[:limit]
+        for row in rows:
+            self._db.run_tally.delete(row["seq"])
+        return [Tally(row["run_id"], TaskState(row["state"]), row["n"]) for row in rows]
+
+    def lock_runs(self, ids: Sequence[RunId]) -> list[Run]:
+        return [_run_of(row) for run_id in sorted(set(ids)) if (row := self._db.run.get(run_id)) is not None]
+
+    def read_runs(self, ids: Sequence[RunId]) -> list[Run]:
+        return self.lock_runs(ids)
+
+    def write_runs(self, updates: Sequence[RunUpdate]) -> None:
+        distinct((update.id for update in updates), "write_runs")
+        for update in sorted(updates, key=lambda update: update.id):
+            row = self._db.run.get(update.id)
+            if row is None or row["state"] != update.expect_state.value:
+                raise self._conflict(f"run {update.id} was expected {update.expect_state.value}")
+            requested_at = (row["cancel_requested_at"] or self._now) if update.cancel_requested else None
+            self._db.run.put(
+                row
+                | {
+                    "state": update.state.value,
+                    "tallies": as_stored(update.tallies),
+                    "cancel_requested_at": requested_at,
+                    "finished_at": update.finished_at or row["finished_at"],
+                }
+            )
+            self._end_backfill(row["backfill_id"], update)
+
+    def _end_backfill(self, backfill_id: int | None, update: RunUpdate) -> None:
+        if backfill_id is None or update.state is RunState.RUNNING:
+            return
+        if self._db.backfill.rows[backfill_id]["state"] == "running":
+            self._db.backfill.change(backfill_id, state=update.state.value, finished_at=update.finished_at or self._now)
+
+    # -- workers
+    def put_worker(self, worker_id: WorkerId, host: str, pid: int, capacity: int, lease_s: float) -> None:
+        self._db.worker.put(
+            {
+                "id": worker_id,
+                "host": host,
+                "pid": pid,
+                "capacity": capacity,
+                "started_at": self._now,
+                "lease_expires_at": self._now + timedelta(seconds=lease_s),
+                "state": "live",
+            }
+        )
+
+    def renew_lease(self, worker_id: WorkerId, lease_s: float) -> bool:
+        row = self._db.worker.get(worker_id)
+        if row is None or row["state"] != "live":
+            return False
+        self._db.worker.change(worker_id, lease_expires_at=self._now + timedelta(seconds=lease_s))
+        return True
+
+    def retire_worker(self, worker_id: WorkerId) -> None:
+        row = self._db.worker.get(worker_id)
+        if row is not None and row["state"] == "live":
+            self._db.worker.change(worker_id, state="draining", lease_expires_at=self._now)
+
+    def lock_lapsed_workers_skip(self, limit: int) -> list[Worker]:
+        rows = [row for row in self._db.worker if row["state"] != "gone" and row["lease_expires_at"] <= self._now]
+        rows.sort(key=lambda row: (row["lease_expires_at"], row["id"]))
+        return [_worker_of(row) for row in rows[:limit]]
+
+    def mark_workers_gone(self, ids: Sequence[WorkerId]) -> None:
+        for worker_id in set(ids):
+            if worker_id in self._db.worker:
+                self._db.worker.change(worker_id, state="gone")
+
+    def live_workers(self) -> list[Worker]:
+        rows = self._db.worker.sorted_rows()
+        return [_worker_of(row) for row in rows if row["state"] == "live" and row["lease_expires_at"] > self._now]
+
+    # -- pulse
+    def read_pulse(self) -> datetime:
+        last_ok: datetime = self._db.db_pulse.rows[1]["last_ok"]
+        return last_ok
+
+    def set_pulse(self) -> None:
+        self._db.db_pulse.put({"id": 1, "last_ok": self._now})
+
+    def extend_leases(self, seconds: float) -> None:
+        for row in self._db.worker:
+            if row["state"] != "gone":
+                self._db.worker.put(row | {"lease_expires_at": row["lease_expires_at"] + timedelta(seconds=seconds)})
+        for row in self._db.code_server:
+            self._db.code_server.put(row | {"lease_expires_at": row["lease_expires_at"] + timedelta(seconds=seconds)})
+
+    # -- housekeeping
+    def note_duty(self, name: str, holder: str, ms: float) -> None:
+        self._db.duty.put({"name": name, "holder": holder, "last_ran_at": self._now, "last_ms": ms})
+
+    def audit(self, who: str, action: str, detail: Mapping[str, Any]) -> None:
+        self._db.audit.put(
+            {
+                "id": self._db.next("audit"),
+                "at": self._now,
+                "who": clean_text(who),
+                "action": action,
+                "detail": as_stored(detail),
+            }
+        )
