@@ -1,0 +1,180 @@
+"""The configuration of one deployment: `partita.toml` beside the user's project, overridden by PARTITA_* variables.
+
+Owns: finding and reading the file, its schema, the paths derived from it. Every process of a deployment reads the same file.
+Refuses: unknown settings and locations that nothing can load, each with the line's name and the fix.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from partita.assets import PartitaError, suggest
+
+FILE_NAME = "partita.toml"
+
+
+class ConfigError(PartitaError):
+    """The configuration cannot be used; the message names the file, the setting and the fix."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LocationConfig(_Section):
+    """One code location. With `address` its server runs elsewhere; without, `partita dev` starts it."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    modules: tuple[str, ...] = ()
+    root: Path = Path()
+    python: Path | None = None
+    address: str | None = None
+    env: Mapping[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _loadable(self) -> Self:
+        if not self.modules and self.address is None:
+            raise ValueError(f"location `{self.name}` names neither `modules` to load nor the `address` of a server")
+        return self
+
+
+class DatabaseConfig(_Section):
+    url: str | None = None
+    pool_size: int = Field(default=8, ge=2)
+
+
+class WorkerConfig(_Section):
+    """`capacity` attempts at a time; a worker that is silent for `lease_s` loses all of them."""
+
+    capacity: int = Field(default=8, ge=1)
+    lease_s: float = Field(default=30.0, gt=1)
+    grace_s: float = Field(default=10.0, ge=0)
+
+
+class ApiConfig(_Section):
+    host: str = "127.0.0.1"
+    port: int = Field(default=4040, ge=0, le=65535)
+
+
+class ServerConfig(_Section):
+    import_timeout_s: float = Field(default=60.0, gt=0)
+
+
+class Config(_Section):
+    """A whole `partita.toml`. `file` is where it was read; relative paths in it are relative to its folder."""
+
+    file: Path
+    home: Path = Path(".partita")
+    locations: tuple[LocationConfig, ...] = ()
+    database: DatabaseConfig = DatabaseConfig()
+    worker: WorkerConfig = WorkerConfig()
+    api: ApiConfig = ApiConfig()
+    code_server: ServerConfig = ServerConfig()
+    pools: Mapping[str, int] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_name_each(self) -> Self:
+        names = [location.name for location in self.locations]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise ValueError(f"location `{min(twice)}` is configured twice; give each [[location]] a name of its own")
+        return self
+
+    @property
+    def folder(self) -> Path:
+        return self.file.parent
+
+    @property
+    def logs(self) -> Path:
+        return self.home / "logs"
+
+    @property
+    def postgres(self) -> Path:
+        return self.home / "postgres"
+
+    @property
+    def announcements(self) -> Path:
+        """Where code servers of this host say their address (`<location>-<server id>.json`)."""
+        return self.home / "servers"
+
+    def location(self, name: str) -> LocationConfig:
+        for location in self.locations:
+            if location.name == name:
+                return location
+        known = [location.name for location in self.locations]
+        raise ConfigError(
+            what=f"there is no location `{name}`",
+            rule=f"{self.file.name} configures {', '.join(known) or 'none'}",
+            fix=suggest(name, known) or f"add a [[location]] with this name to {self.file.name}",
+        )
+
+
+def load_config(start: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Config:
+    """Reads the nearest `partita.toml` at or above `start` (default: PARTITA_PROJECT, else the current folder).
+
+    Raises ConfigError. PARTITA_HOME, PARTITA_DATABASE_URL and PARTITA_API_PORT override the file.
+    """
+    environ = os.environ if environ is None else environ
+    file = _find((start or Path(environ.get("PARTITA_PROJECT", "."))).absolute())
+    try:
+        content = tomllib.loads(file.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(what=f"{file} is not valid TOML", rule=str(error), fix="mend that line") from error
+    content["locations"] = content.pop("location", [])
+    try:
+        config = Config(file=file, **content)
+    except ValidationError as error:
+        raise _explained(file, error) from error
+    return _resolved(config, environ)
+
+
+def _find(start: Path) -> Path:
+    if start.is_file():
+        return start
+    for folder in (start, *start.parents):
+        if (folder / FILE_NAME).is_file():
+            return folder / FILE_NAME
+    raise ConfigError(
+        what=f"no {FILE_NAME} in {start} or above it",
+        rule="every command of a deployment reads the same file",
+        fix="run it in the project's folder, or set PARTITA_PROJECT to that folder",
+    )
+
+
+def _explained(file: Path, error: ValidationError) -> ConfigError:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the file"
+    fix = "correct it"
+    if first["type"] == "extra_forbidden":
+        fix = suggest(str(first["loc"][-1]), list(Config.model_fields)) or "remove it"
+    return ConfigError(what=f"{file.name}: `{where}` cannot be used", rule=str(first["msg"]), fix=fix)
+
+
+def _resolved(config: Config, environ: Mapping[str, str]) -> Config:
+    folder = config.file.parent
+    home = Path(environ["PARTITA_HOME"]) if environ.get("PARTITA_HOME") else folder / config.home
+    changes: dict[str, object] = {
+        "home": home.absolute(),
+        "locations": tuple(
+            location.model_copy(
+                update={
+                    "root": (folder / location.root).absolute(),
+                    # Not resolved: a virtual environment's python is a link whose place tells the environment.
+                    "python": (folder / location.python).absolute() if location.python else Path(sys.executable),
+                }
+            )
+            for location in config.locations
+        ),
+    }
+    if url := environ.get("PARTITA_DATABASE_URL"):
+        changes["database"] = config.database.model_copy(update={"url": url})
+    if port := environ.get("PARTITA_API_PORT"):
+        changes["api"] = config.api.model_copy(update={"port": int(port)})
+    return config.model_copy(update=changes)

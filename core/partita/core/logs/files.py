@@ -1,0 +1,116 @@
+"""Log files in a folder that workers write and the API reads.
+
+A log is JSON lines `[n, at_us, stream, level, text]`, numbered from 0; its last line has the stream `end`. The name kept on
+the attempt is relative to the log folder: `<asset>/<partition>/<run>-<task>-<attempt>.jsonl` (S-226). Readers address bytes,
+so that following a log of any size costs what is new. A log that cannot be written never fails an attempt: lines are
+dropped and counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+_NAME_LIMIT = 80
+_PAGE_BYTES = 256_000
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line; `at_us` in Unix microseconds; `stream` is stdout, stderr, log or system."""
+
+    n: int
+    at_us: int
+    stream: str
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    lines: tuple[LogLine, ...]
+    next_offset: int
+    complete: bool
+
+
+class LogStore:
+    """The log folder of a deployment."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def name(self, *, asset: str, partition: str, run_id: int, task_id: int, attempt_id: int) -> str:
+        """Where the log of an attempt goes; of a task with several cells the first one names it."""
+        parts = [quote(part, safe="") for part in asset.split("/")]
+        return "/".join([*parts, _file_part(partition or "all"), f"{run_id}-{task_id}-{attempt_id}.jsonl"])
+
+    def writer(self, name: str) -> LogWriter:
+        return LogWriter(self._folder / name)
+
+    def read(self, name: str, *, offset: int = 0, limit: int = 5_000) -> LogPage:
+        """Up to `limit` whole lines from byte `offset`. A log that does not exist (yet) is empty and incomplete."""
+        try:
+            with (self._folder / name).open("rb") as file:
+                file.seek(offset)
+                block = file.read(_PAGE_BYTES)
+        except FileNotFoundError:
+            return LogPage((), offset, complete=False)
+        lines: list[LogLine] = []
+        complete = False
+        for raw in block.splitlines(keepends=True):
+            if not raw.endswith(b"\n") or len(lines) >= limit:
+                break
+            offset += len(raw)
+            line = LogLine(*json.loads(raw))
+            if line.stream == "end":
+                complete = True
+                break
+            lines.append(line)
+        return LogPage(tuple(lines), offset, complete)
+
+
+class LogWriter:
+    """Appends to one log. One writer a file: an attempt belongs to one worker."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._n = 0
+        self.dropped = 0
+
+    def write(self, lines: Iterable[tuple[int, str, str, str]]) -> None:
+        """Appends (at_us, stream, level, text) tuples in one write."""
+        rows = list(lines)
+        text = "".join(
+            json.dumps([self._n + i, *row], ensure_ascii=False, separators=(",", ":")) + "\n"
+            for i, row in enumerate(rows)
+        )
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("ab") as file:
+                file.write(text.encode(errors="replace"))  # lone surrogates are legal in str, not in UTF-8
+        except OSError:
+            # A full or missing disk loses log lines, never work.
+            self.dropped += len(rows)
+            return
+        self._n += len(rows)
+
+    def close(self, at_us: int) -> None:
+        if self.dropped:
+            self.write(
+                [(at_us, "system", "WARNING", f"{self.dropped} lines were dropped: the log could not be written")]
+            )
+        self.write([(at_us, "end", "", "")])
+
+
+def _file_part(text: str) -> str:
+    """A partition key as a file name: any text is legal there, so it is quoted, and shortened by a hash when long."""
+    quoted = quote(text, safe=" +:,=")
+    if quoted in {".", ".."}:
+        quoted = quoted.replace(".", "%2E")
+    if len(quoted) <= _NAME_LIMIT:
+        return quoted
+    return f"{quoted[: _NAME_LIMIT - 17]}-{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"

@@ -1,0 +1,75 @@
+"""The configuration file: found upwards, strict, overridden by the environment (S-044)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from partita.core.config import ConfigError, load_config
+
+FILE = """
+home = "state"
+[[location]]
+name = "flights"
+root = "code"
+modules = ["flights_location"]
+[[location]]
+name = "elsewhere"
+address = "10.0.0.1:5001"
+[pools]
+warehouse = 2
+[worker]
+capacity = 3
+"""
+
+
+def write(folder: Path, text: str = FILE) -> Path:
+    file = folder / "partita.toml"
+    file.write_text(text)
+    return file
+
+
+def test_is_found_above_and_paths_are_relative_to_it(tmp_path: Path) -> None:
+    write(tmp_path)
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    config = load_config(inner, environ={})
+    assert config.home == tmp_path / "state"
+    assert config.location("flights").root == tmp_path / "code"
+    assert (config.pools, config.worker.capacity) == ({"warehouse": 2}, 3)
+
+
+def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
+    write(tmp_path)
+    environ = {"PARTITA_PROJECT": str(tmp_path), "PARTITA_DATABASE_URL": "postgresql://x", "PARTITA_HOME": "/elsewhere"}
+    config = load_config(environ=environ)
+    assert config.database.url == "postgresql://x"
+    assert config.home == Path("/elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[worker]\ncapacity = 0", r"worker\.capacity"),
+        ("hom = 'x'", r"`hom`.*'home'"),
+        ("[[location]]\nname = 'a'", "neither `modules`"),
+        ("[[location]]\nname='a'\nmodules=['m']\n[[location]]\nname='a'\nmodules=['m']", "configured twice"),
+        ("x = = 1", "not valid TOML"),
+    ],
+)
+def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, message: str) -> None:
+    write(tmp_path, text)
+    with pytest.raises(ConfigError, match=message):
+        load_config(tmp_path, environ={})
+
+
+def test_a_missing_file_names_the_fix(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="PARTITA_PROJECT"):
+        load_config(tmp_path, environ={})
+
+
+def test_an_unknown_location_gets_a_suggestion(tmp_path: Path) -> None:
+    write(tmp_path)
+    with pytest.raises(ConfigError, match="did you mean 'flights'"):
+        load_config(tmp_path, environ={}).location("flight")

@@ -1,0 +1,70 @@
+"""Attempt logs as files: read while they grow, complete when closed, never a reason to fail (S-036, S-226, S-228)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partita.core.logs import LogStore
+
+
+def name_of(store: LogStore, partition: str) -> str:
+    return store.name(asset="raw/flights", partition=partition, run_id=1, task_id=2, attempt_id=3)
+
+
+def test_is_followed_while_it_grows(tmp_path: Path) -> None:
+    store = LogStore(tmp_path)
+    name = name_of(store, "2013-01-01")
+    assert store.read(name).complete is False
+    writer = store.writer(name)
+    writer.write([(1, "stdout", "", "first"), (2, "log", "INFO", "second\nline")])
+    page = store.read(name)
+    assert [(line.n, line.text) for line in page.lines] == [(0, "first"), (1, "second\nline")]
+    writer.write([(3, "stderr", "", "third")])
+    writer.close(4)
+    rest = store.read(name, offset=page.next_offset)
+    assert [(line.n, line.stream, line.text) for line in rest.lines] == [(2, "stderr", "third")]
+    assert rest.complete
+
+
+def test_a_page_has_a_limit_and_the_next_goes_on(tmp_path: Path) -> None:
+    store = LogStore(tmp_path)
+    name = name_of(store, "")
+    writer = store.writer(name)
+    writer.write((i, "stdout", "", f"line {i}") for i in range(10))
+    writer.close(10)
+    first = store.read(name, limit=4)
+    second = store.read(name, offset=first.next_offset, limit=100)
+    assert [line.n for line in (*first.lines, *second.lines)] == list(range(10))
+    assert (first.complete, second.complete) == (False, True)
+
+
+def test_a_half_written_line_is_not_shown(tmp_path: Path) -> None:
+    store = LogStore(tmp_path)
+    name = name_of(store, "x")
+    store.writer(name).write([(1, "stdout", "", "whole")])
+    with (tmp_path / name).open("ab") as file:
+        file.write(b"[1,2,")
+    assert [line.text for line in store.read(name).lines] == ["whole"]
+
+
+def test_a_log_that_cannot_be_written_is_counted_not_raised(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_text("a file where the folder should be")
+    store = LogStore(tmp_path)
+    writer = store.writer(name_of(store, "x"))
+    writer.write([(1, "stdout", "", "lost")])
+    assert writer.dropped == 1
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=300), st.text(max_size=50))
+def test_any_key_and_any_text_has_a_place(tmp_path_factory: object, partition: str, text: str) -> None:
+    folder = Path(tmp_path_factory.mktemp("logs"))  # type: ignore[attr-defined]
+    store = LogStore(folder)
+    name = name_of(store, partition)
+    writer = store.writer(name)
+    writer.write([(1, "stdout", "", text)])
+    writer.close(2)
+    assert (folder / name).resolve().is_relative_to(folder.resolve())
+    assert [line.text for line in store.read(name).lines] == [text.encode(errors="replace").decode()]
