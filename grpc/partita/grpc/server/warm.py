@@ -1,0 +1,370 @@
+"""The supervisor's side of one zygote: start it, watch it import, hand it attempts, notice its death.
+
+Owns the process and its control socket. Refuses to decide which version serves (`supervisor`) and how an attempt ended
+(`attempt`). Runs on the event loop's thread only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from partita.grpc.server import frames, procs, wire
+from partita.grpc.server.attempt import Attempt, Exit
+from partita.grpc.server.lines import LineSplitter
+from partita.grpc.v1 import code_location_pb2 as pb
+
+_log = logging.getLogger("partita.code_server")
+
+_TAIL_LINES = 40
+_STOP_S = 5.0
+_DUMP_S = 1.0
+_PLATFORM_LIMIT_S = 120.0
+"""For what is not a user's module: starting the interpreter, importing the SDK, building the snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOrder:
+    """What a zygote is to import. `left_out` names modules not to touch, with the error that they are reported with."""
+
+    location: str
+    root: Path
+    modules: tuple[str, ...]
+    left_out: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a zygote holds. `version` is the hash of `snapshot`, which is canonical JSON."""
+
+    version: str
+    snapshot: bytes
+    steps: Mapping[str, Mapping[str, str]]
+    modules: tuple[pb.ModuleStatus, ...]
+
+
+class LocationFailed(Exception):
+    """Nothing could be loaded, and no single module is to blame."""
+
+
+class ModuleKilled(Exception):
+    """Importing one module hung or took the process down; the others deserve another process."""
+
+    def __init__(self, module: str, why: str) -> None:
+        super().__init__(f"{module}: {why}")
+        self.module = module
+        self.why = why
+
+
+class Warm:
+    """A zygote process and the attempts that it runs."""
+
+    def __init__(self, order: LoadOrder, on_exit: Callable[[Warm], None]) -> None:
+        """Start the process. `on_exit` is called once, when it has ended and its attempts were told."""
+        self._loop = asyncio.get_running_loop()
+        self._order = order
+        self._on_exit = on_exit
+        self._control, theirs = socket.socketpair()
+        self._control.setblocking(False)
+        self._frames = frames.FrameBuffer()
+        self._outbox: deque[tuple[bytes, tuple[int, ...]]] = deque()
+        self._progress: asyncio.Queue[frames.Frame | None] = asyncio.Queue()
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._tail_grew = asyncio.Event()
+        self._splitter = LineSplitter()
+        self._uploads: set[asyncio.Task[None]] = set()
+        self.attempts: dict[str, Attempt] = {}
+        self.loaded: Loaded | None = None
+        self.stopping = False
+        self.exit_code: int | None = None
+        self.exited = asyncio.Event()
+        with theirs:
+            self._process = _start_process(theirs.fileno(), order)
+        assert self._process.stdout is not None
+        self._output = self._process.stdout
+        os.set_blocking(self._output.fileno(), False)
+        self._loop.add_reader(self._output.fileno(), self._read_output)
+        self._loop.add_reader(self._control.fileno(), self._read_control)
+        threading.Thread(target=self._wait_for_exit, name=f"zygote-{self.pid}", daemon=True).start()
+        soft_limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._send({"t": "load", **_order_frame(order), "nofile": soft_limit})
+
+    def __repr__(self) -> str:
+        version = self.loaded.version[:12] if self.loaded else "loading"
+        return f"<Warm pid={self.pid} version={version} attempts={len(self.attempts)}>"
+
+    @property
+    def pid(self) -> int:
+        """Process id of the zygote."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be given attempts."""
+        return self.exit_code is None and not self.stopping
+
+    async def load(self, module_limit_s: float) -> Loaded:
+        """Wait until everything is imported. Raises LocationFailed or ModuleKilled; the process is gone then."""
+        importing = ""
+        while True:
+            try:
+                frame = await asyncio.wait_for(self._progress.get(), module_limit_s if importing else _PLATFORM_LIMIT_S)
+            except TimeoutError:
+                where = await self._dump()
+                await self.kill()
+                if not importing:
+                    raise LocationFailed(
+                        f"loading took longer than {_PLATFORM_LIMIT_S:g} s outside the modules"
+                    ) from None
+                why = f"import took longer than {module_limit_s:g} s{where}"
+                raise ModuleKilled(importing, why) from None
+            if frame is None:
+                why = f"the importing process {procs.describe_exit(self.exit_code or 0)}{self._last_words()}"
+                raise ModuleKilled(importing, why) if importing else LocationFailed(why)
+            match frame["t"]:
+                case "importing":
+                    importing = frame["module"]
+                case "ready":
+                    self.loaded = _loaded(frame)
+                    return self.loaded
+                case "failed":
+                    await self.exited.wait()
+                    _log.warning("location %s failed to load:\n%s", self._order.location, frame["traceback"])
+                    raise LocationFailed(frame["error"])
+                case _:
+                    importing = ""
+
+    def start_attempt(self, request: pb.ExecuteRequest) -> Attempt:
+        """Start the attempt's process. Whatever goes wrong from here on is the attempt's end, not an error."""
+        assert self.loaded is not None
+        step = self.loaded.steps[request.step]
+        ours, theirs = socket.socketpair()
+        stdout, stdout_in = os.pipe()
+        stderr, stderr_in = os.pipe()
+        attempt_id = request.attempt_id
+
+        def send_signal(number: int) -> None:
+            self._send({"t": "kill", "attempt": attempt_id, "signal": int(number)})
+
+        attempt = Attempt(request, send_signal)
+        self.attempts[attempt_id] = attempt
+        message: frames.Frame = {"request": wire.request_frame(request)}
+        if step["isolation"] == "spawn":
+            message["load"] = {**_order_frame(self._order), "digest": step["digest"]}
+        self._upload(ours, frames.encode(message))
+        attempt.attach(ours, stdout, stderr)
+        start = {"t": "start", "attempt": attempt_id, "isolation": step["isolation"]}
+        self._send(start, (theirs.detach(), stdout_in, stderr_in))
+        return attempt
+
+    async def stop(self) -> None:
+        """End the process and what still runs in it. Returns when it is gone."""
+        self.stopping = True
+        if self.exit_code is None:
+            with contextlib.suppress(OSError):
+                self._control.shutdown(socket.SHUT_WR)  # the zygote reads the end and leaves
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.exited.wait(), _STOP_S)
+        await self.kill()
+
+    async def kill(self) -> None:
+        """SIGKILL. Returns when it is gone."""
+        self.stopping = True
+        if self.exit_code is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+        await self.exited.wait()
+
+    def _upload(self, channel: socket.socket, payload: bytes) -> None:
+        """Send the request down the channel: at once when it fits, else beside everything else."""
+        channel.setblocking(False)
+        sent = 0
+        with contextlib.suppress(BlockingIOError):
+            sent = channel.send(payload)
+        if sent < len(payload):
+            task = self._loop.create_task(self._upload_rest(channel.dup(), payload[sent:]))
+            self._uploads.add(task)
+            task.add_done_callback(self._uploads.discard)
+
+    async def _upload_rest(self, channel: socket.socket, payload: bytes) -> None:
+        with channel, contextlib.suppress(OSError):  # the child died: its exit tells
+            channel.setblocking(False)
+            await self._loop.sock_sendall(channel, payload)
+
+    def _send(self, frame: frames.Frame, fds: tuple[int, ...] = ()) -> None:
+        """Queue a frame for the zygote; its descriptors are closed here once they are on their way."""
+        if self.exit_code is not None:
+            _close(fds)
+            if frame["t"] == "start":
+                self._loop.call_soon(self._on_attempt_exit, frame["attempt"], Exit(None, self._death()))
+            return
+        self._outbox.append((frames.encode(frame), fds))
+        if len(self._outbox) == 1:
+            self._flush()
+
+    def _flush(self) -> None:
+        while self._outbox:
+            payload, fds = self._outbox[0]
+            try:
+                sent = socket.send_fds(self._control, [payload], fds) if fds else self._control.send(payload)
+            except BlockingIOError:
+                self._loop.add_writer(self._control.fileno(), self._flush)
+                return
+            except OSError:  # the zygote is gone; its exit tells the attempts
+                self._drop_outbox()
+                break
+            _close(fds)
+            self._outbox.popleft()
+            if sent < len(payload):
+                self._outbox.appendleft((payload[sent:], ()))
+        self._loop.remove_writer(self._control.fileno())
+
+    def _drop_outbox(self) -> None:
+        for _, fds in self._outbox:
+            _close(fds)
+        self._outbox.clear()
+
+    def _read_control(self) -> bool:
+        """Take what is there; False at the end or when nothing is left."""
+        try:
+            chunk = self._control.recv(256 * 1024)
+        except BlockingIOError:
+            return False
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._loop.remove_reader(self._control.fileno())
+            return False
+        for frame in self._frames.feed(chunk):
+            self._on_frame(frame)
+        return True
+
+    def _on_frame(self, frame: frames.Frame) -> None:
+        match frame["t"]:
+            case "started":
+                if (attempt := self.attempts.get(frame["attempt"])) is not None:
+                    attempt.on_started(frame["pid"])
+            case "exit":
+                exited = Exit(
+                    frame.get("code"), frame.get("error", ""), frame.get("peak_rss_bytes", 0), frame.get("cpu_s", 0.0)
+                )
+                self._on_attempt_exit(frame["attempt"], exited)
+            case _:
+                self._progress.put_nowait(frame)
+
+    def _on_attempt_exit(self, attempt_id: str, exited: Exit) -> None:
+        attempt = self.attempts.pop(attempt_id, None)
+        if attempt is not None:
+            attempt.on_exit(exited)
+
+    def _read_output(self) -> None:
+        try:
+            chunk = os.read(self._output.fileno(), 64 * 1024)
+        except BlockingIOError:
+            return
+        lines = self._splitter.feed(chunk) if chunk else self._splitter.flush()
+        for line in lines:
+            self._tail.append(line)
+            _log.info("zygote %d: %s", self.pid, line)
+        self._tail_grew.set()
+        if not chunk:
+            self._loop.remove_reader(self._output.fileno())
+
+    def _wait_for_exit(self) -> None:
+        code = self._process.wait()
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the server ends anyway
+            self._loop.call_soon_threadsafe(self._on_process_exit, code)
+
+    def _on_process_exit(self, code: int) -> None:
+        while self._read_control():
+            pass
+        self._read_output()
+        self.exit_code = code
+        self._loop.remove_reader(self._control.fileno())
+        self._loop.remove_writer(self._control.fileno())
+        self._loop.remove_reader(self._output.fileno())
+        self._drop_outbox()
+        self._control.close()
+        self._output.close()
+        for attempt_id in list(self.attempts):
+            self._on_attempt_exit(attempt_id, Exit(None, self._death()))
+        self._progress.put_nowait(None)
+        self.exited.set()
+        self._on_exit(self)
+
+    def _death(self) -> str:
+        return f"the process that holds the code (zygote {self.pid}) {procs.describe_exit(self.exit_code or 0)}"
+
+    async def _dump(self) -> str:
+        """Ask the hanging process where it is."""
+        self._tail.clear()
+        self._tail_grew.clear()
+        with contextlib.suppress(ProcessLookupError, TimeoutError):
+            os.kill(self.pid, signal.SIGUSR2)
+            await asyncio.wait_for(self._tail_grew.wait(), _DUMP_S)
+        frames_of_user = [line.strip() for line in self._tail if line.startswith("  File ") and "<frozen " not in line]
+        return self._relative("; it was at\n" + "\n".join(frames_of_user[:8])) if frames_of_user else ""
+
+    def _last_words(self) -> str:
+        return self._relative("; its last output:\n" + "\n".join(self._tail)) if self._tail else ""
+
+    def _relative(self, text: str) -> str:
+        """Without the machine's path to the location: the text becomes part of the snapshot."""
+        return text.replace(f"{self._order.root}{os.sep}", "")
+
+
+def _start_process(control_fd: int, order: LoadOrder) -> subprocess.Popen[bytes]:
+    # -P: a file of the user named like a module of the standard library must not shadow it.
+    command = [sys.executable, "-P", "-m", "partita.grpc.server.zygote", str(control_fd), str(os.getpid())]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        bufsize=0,
+        pass_fds=(control_fd,),
+        start_new_session=True,  # Ctrl-C in a terminal is the supervisor's to handle
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        cwd=order.root if order.root.is_dir() else None,
+    )
+
+
+def _order_frame(order: LoadOrder) -> dict[str, Any]:
+    return {
+        "location": order.location,
+        "root": str(order.root),
+        "modules": [module for module in order.modules if module not in order.left_out],
+        "left_out": dict(order.left_out),
+    }
+
+
+def _loaded(frame: frames.Frame) -> Loaded:
+    modules = tuple(
+        pb.ModuleStatus(
+            name=module["name"],
+            ok=module["ok"],
+            error=module["error"],
+            import_seconds=module["import_s"],
+            warning=module["warning"],
+        )
+        for module in frame["modules"]
+    )
+    return Loaded(frame["hash"], frame["snapshot"].encode("utf-8"), frame["steps"], modules)
+
+
+def _close(fds: tuple[int, ...]) -> None:
+    for fd in fds:
+        os.close(fd)
