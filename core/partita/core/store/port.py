@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
+from partita.core.store.port_definitions import DefinitionsTx
 from partita.core.store.values import (
     AttemptEnd,
     AttemptId,
@@ -50,7 +51,6 @@ from partita.core.store.values import (
     WorkerId,
 )
 
-
 T = TypeVar("T")
 
 
@@ -66,8 +66,9 @@ class Violation(StoreError):
     """A constraint of the tables refused a write (a slot held twice, an unknown pool, a counter below zero)."""
 
 
-class Tx(Protocol):
-    """One transaction. Every write is a set operation; sequences are accepted in any order and sorted by the store."""
+class Tx(DefinitionsTx, Protocol):
+    """One transaction. Every write is a set operation; sequences are accepted in any order and sorted by the store; a row
+    named twice in one write is a ValueError."""
 
     def now(self) -> datetime:
         """The transaction's instant (UTC) on the database's clock; constant within the transaction."""
@@ -77,7 +78,8 @@ class Tx(Protocol):
         """`n` rising ids."""
 
     def open_cells(self, owners: Iterable[tuple[CellRef, TaskId]]) -> dict[CellRef, TaskId]:
-        """Waits for launches that are claiming the same cells. Claims ownership of the cells that nobody owns; returns the present owner of each of the others."""
+        """Claims ownership of the cells that nobody owns; returns the present owner of each of the others. Waits for launches
+        that are claiming the same cells."""
 
     def insert_run(self, run: NewRun) -> RunId: ...
 

@@ -20,7 +20,7 @@ from partita.core.store.values import (
     TaskId,
 )
 
-_CELL_FACTS = [
+_CELL_FACTS = (
     "data_version",
     "fingerprint_id",
     "dependency_hash_id",
@@ -35,7 +35,7 @@ _CELL_FACTS = [
     "last_attempt",
     "last_attempt_at",
     "last_error",
-]
+)
 
 
 class LaunchPart(MemoryPart):

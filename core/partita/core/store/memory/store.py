@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from partita.core.store.memory.cells import CellsPart
+from partita.core.store.memory.definitions import DefinitionsPart
 from partita.core.store.memory.events import EventsPart
 from partita.core.store.memory.launch import LaunchPart
 from partita.core.store.memory.pools import PoolsPart
@@ -26,7 +27,7 @@ from partita.core.store.values import Pool
 T = TypeVar("T")
 
 
-class MemoryTx(LaunchPart, TasksPart, PoolsPart, CellsPart, RunsPart, EventsPart):
+class MemoryTx(LaunchPart, TasksPart, PoolsPart, CellsPart, RunsPart, EventsPart, DefinitionsPart):
     """One transaction over the tables; see `partita.core.store.port.Tx` for what each operation does."""
 
 

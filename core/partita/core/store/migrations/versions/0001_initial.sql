@@ -1,11 +1,15 @@
 -- The state tables of partita, explained in docs/adr/0002-state-tables.md.
 -- Lock order everywhere: pool (by name), run (by id), task (by id), cell (by asset_id, partition).
 -- Rows of hot tables stay few: terminal tasks leave every partial index; attempts and events are range-partitioned by time.
+-- Keys are data and are compared by code point everywhere, whatever the database's locale: COLLATE "C".
+-- Digests are unsigned 64 bit numbers, stored as the bigint of the same bits.
+-- Foreign keys guard what people and loads write; tables written once a task or a cell carry none that are checked on an
+-- update (a check locks the referenced row, and all publishers would meet on the rows of one fingerprint or one asset).
 
 -- ---------------------------------------------------------------- definitions
 CREATE TABLE location (
     id                 bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    name               text NOT NULL UNIQUE,
+    name               text COLLATE "C" NOT NULL UNIQUE,
     active_snapshot_id bigint,
     state              text NOT NULL DEFAULT 'down' CHECK (state IN ('serving', 'loading', 'broken', 'down')),
     error              text,
@@ -37,37 +41,38 @@ CREATE INDEX code_server_location ON code_server (location_id);
 
 CREATE TABLE asset (
     id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,  -- stable over renames and moves
-    key           text NOT NULL UNIQUE,
+    key           text COLLATE "C" NOT NULL UNIQUE,
     location_id   bigint REFERENCES location,
     snapshot_id   bigint REFERENCES snapshot,      -- the last snapshot that defines it
     first_seen_at timestamptz NOT NULL DEFAULT now(),
     retired_at    timestamptz
 );
+CREATE INDEX asset_location ON asset (location_id);
 
 CREATE TABLE fingerprint (
     id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    text text NOT NULL UNIQUE
+    text text COLLATE "C" NOT NULL UNIQUE
 );
 
 -- ---------------------------------------------------------------- cells
 CREATE SEQUENCE fence_seq;   -- one sequence for all cells: a later claim always holds the higher fence
 
 CREATE TABLE cell (
-    asset_id           bigint NOT NULL REFERENCES asset,
-    partition          text NOT NULL,              -- the stored key; '' for an unpartitioned asset
+    asset_id           bigint NOT NULL,
+    partition          text COLLATE "C" NOT NULL,  -- the stored key; '' for an unpartitioned asset
     window_start       timestamptz,
     window_end         timestamptz,
     fence              bigint NOT NULL DEFAULT 0,
     -- last success; null until the first publication
     data_version       text,
-    fingerprint_id     bigint REFERENCES fingerprint,
-    dependency_hash_id bigint REFERENCES fingerprint,
-    consumed_digest    numeric(20),                -- unsigned 64 bit
+    fingerprint_id     bigint,                     -- of the table fingerprint, as the next
+    dependency_hash_id bigint,
+    consumed_digest    bigint,
     location           text,
     metadata           jsonb,
     published_at       timestamptz,                -- of the last publication or confirmation
     version_at         timestamptz,                -- when data_version last moved
-    published_attempt  bigint,
+    published_attempt  bigint,                     -- that made the version (a confirmation is a last attempt only)
     published_run      bigint,
     -- last attempt
     last_outcome       text,                       -- published unchanged skipped failed cancelled lost
@@ -80,16 +85,16 @@ CREATE TABLE cell (
 CREATE TABLE cell_change (
     seq       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     asset_id  bigint NOT NULL,
-    partition text NOT NULL
-);
+    partition text COLLATE "C" NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX cell_change_asset ON cell_change (asset_id, partition);
 
 CREATE TABLE cell_page (
     asset_id  bigint NOT NULL,
-    first_key text NOT NULL,        -- the page holds the keys from here to the first key of the next page (C collation)
+    first_key text COLLATE "C" NOT NULL, -- the page holds the keys from here to the first key of the next page (C collation)
     n         integer NOT NULL,
-    packed    bytea NOT NULL,       -- see core/store/pages.py
-    sum_hash  numeric(20) NOT NULL,
+    packed    bytea NOT NULL,       -- see core/cells/pages.py
+    sum_hash  bigint NOT NULL,
     PRIMARY KEY (asset_id, first_key)
 );
 
@@ -134,7 +139,8 @@ CREATE TABLE run (
     task_count          integer NOT NULL
 );
 CREATE INDEX run_open ON run (id) WHERE state = 'running';
-CREATE INDEX run_recent ON run (created_at DESC);
+CREATE INDEX run_recent ON run (created_at DESC, id DESC);
+CREATE INDEX run_backfill ON run (backfill_id) WHERE backfill_id IS NOT NULL;
 
 CREATE TABLE run_pin (
     run_id      bigint NOT NULL REFERENCES run,
@@ -148,7 +154,7 @@ CREATE TABLE run_tally (          -- appended by completions, folded by a duty: 
     run_id bigint NOT NULL,
     state  text NOT NULL,
     n      integer NOT NULL
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX run_tally_run ON run_tally (run_id);
 
 -- ---------------------------------------------------------------- tasks
@@ -159,8 +165,8 @@ CREATE TABLE task (
     run_id         bigint NOT NULL REFERENCES run,
     kind           text NOT NULL DEFAULT 'step' CHECK (kind IN ('step', 'gate')),
     step           text NOT NULL,
-    location_id    bigint REFERENCES location,
-    snapshot_id    bigint REFERENCES snapshot,
+    location_id    bigint,                            -- the pin: null for gates
+    snapshot_id    bigint,
     state          text NOT NULL CHECK (state IN ('none', 'scheduled', 'queued', 'running', 'deferred', 'up_for_retry',
                        'awaiting_input', 'success', 'failed', 'upstream_failed', 'skipped', 'removed', 'cancelled')),
     outcome        text,                              -- of success: published unchanged
@@ -168,8 +174,7 @@ CREATE TABLE task (
     waiting_on     integer NOT NULL DEFAULT 0 CHECK (waiting_on >= 0),
     bad_upstream   integer NOT NULL DEFAULT 0,        -- failed or upstream_failed
     skip_upstream  integer NOT NULL DEFAULT 0,
-    pools          jsonb NOT NULL DEFAULT '[]',       -- [[name, slots], ...] sorted by name
-    pool_set       text NOT NULL DEFAULT '',          -- canonical text of `pools`: the unit of admission
+    pool_set       text COLLATE "C" NOT NULL DEFAULT '[]', -- [[name, slots], ...] by name, canonical JSON: the unit of admission
     lane           text NOT NULL,
     priority       integer NOT NULL DEFAULT 0,
     wave           integer NOT NULL DEFAULT 0,
@@ -177,7 +182,7 @@ CREATE TABLE task (
     attempt_number integer NOT NULL DEFAULT 0,        -- of the last attempt that started
     user_failures  integer NOT NULL DEFAULT 0,
     infra_losses   integer NOT NULL DEFAULT 0,
-    retry          jsonb NOT NULL DEFAULT '{}',       -- RetrySpec
+    retry          jsonb NOT NULL DEFAULT '{}',       -- RetryPolicy
     timeout_s      double precision,
     not_before     timestamptz,                       -- up_for_retry: when it is scheduled again
     worker_id      text,                              -- while running
@@ -196,7 +201,8 @@ CREATE TABLE task (
 ) WITH (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX task_run ON task (run_id, id);
 CREATE INDEX task_scheduled ON task (pool_set, priority DESC, ready_at, id) WHERE state = 'scheduled';
-CREATE INDEX task_queued ON task (location_id, priority DESC, queued_at, id) WHERE state = 'queued';
+CREATE INDEX task_queued ON task (location_id, snapshot_id, priority DESC, queued_at, id) WHERE state = 'queued';
+CREATE INDEX task_active ON task (run_id) WHERE state IN ('queued', 'running');
 CREATE INDEX task_running ON task (worker_id) WHERE state = 'running';
 CREATE INDEX task_retry ON task (not_before) WHERE state = 'up_for_retry';
 
@@ -210,29 +216,29 @@ CREATE INDEX task_edge_downstream ON task_edge (downstream_id);
 CREATE TABLE task_cell (
     task_id      bigint NOT NULL,
     asset_id     bigint NOT NULL,
-    partition    text NOT NULL,
+    partition    text COLLATE "C" NOT NULL,
     state        text NOT NULL DEFAULT 'pending'
                  CHECK (state IN ('pending', 'published', 'unchanged', 'skipped', 'failed', 'upstream_failed', 'cancelled', 'removed')),
     reason       text NOT NULL,                        -- why it was planned: missing failed stale_code stale_data stale_dependencies forced
     data_version text,
     error        text,
     PRIMARY KEY (task_id, asset_id, partition)
-);
+) WITH (fillfactor = 85);
 CREATE INDEX task_cell_cell ON task_cell (asset_id, partition, task_id);
 
 -- One owner per cell: the one non-terminal task that owns it.
 CREATE TABLE open_cell (
     asset_id  bigint NOT NULL,
-    partition text NOT NULL,
+    partition text COLLATE "C" NOT NULL,
     task_id   bigint NOT NULL,
     PRIMARY KEY (asset_id, partition)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX open_cell_task ON open_cell (task_id);
 
 -- A request that joined a cell which an older task owns, or that waits for one that runs.
 CREATE TABLE cell_cause (
     asset_id  bigint NOT NULL,
-    partition text NOT NULL,
+    partition text COLLATE "C" NOT NULL,
     task_id   bigint NOT NULL,               -- the owner
     run_id    bigint NOT NULL,               -- who asks
     waits     boolean NOT NULL,              -- true: the owner was running (in_progress); re-planned at its end
@@ -242,7 +248,7 @@ CREATE TABLE cell_cause (
 
 -- ---------------------------------------------------------------- pools
 CREATE TABLE pool (
-    name        text PRIMARY KEY,
+    name        text COLLATE "C" PRIMARY KEY,
     slots       integer NOT NULL CHECK (slots >= 0),
     description text NOT NULL DEFAULT '',
     automatic   boolean NOT NULL DEFAULT false
@@ -250,25 +256,24 @@ CREATE TABLE pool (
 INSERT INTO pool (name, slots, description) VALUES ('default', 128, 'Tasks that name no pool (S-022)');
 
 CREATE TABLE pool_slot (           -- every slot has a named holder: queued or running tasks
-    pool    text NOT NULL REFERENCES pool,
+    pool    text COLLATE "C" NOT NULL REFERENCES pool,
     task_id bigint NOT NULL,
     slots   integer NOT NULL CHECK (slots > 0),
     since   timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (pool, task_id)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX pool_slot_task ON pool_slot (task_id);
 
 -- ---------------------------------------------------------------- workers, attempts
-CREATE TABLE worker (
-    id               text PRIMARY KEY,
+CREATE TABLE worker (                -- few rows, renewed every few seconds: no second index, so that renewals stay HOT
+    id               text COLLATE "C" PRIMARY KEY,
     host             text NOT NULL,
     pid              integer NOT NULL,
     capacity         integer NOT NULL,
     started_at       timestamptz NOT NULL DEFAULT now(),
     lease_expires_at timestamptz NOT NULL,
     state            text NOT NULL DEFAULT 'live' CHECK (state IN ('live', 'draining', 'gone'))
-);
-CREATE INDEX worker_lease ON worker (lease_expires_at) WHERE state <> 'gone';
+) WITH (fillfactor = 50);
 
 CREATE SEQUENCE attempt_id_seq;
 CREATE TABLE attempt (
@@ -282,7 +287,7 @@ CREATE TABLE attempt (
     queued_at   timestamptz,
     started_at  timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,
-    outcome     text,               -- success failed lost timed_out cancelled skipped retry_later
+    outcome     text,               -- AttemptOutcome; null while it runs
     error       text,
     traceback   text,
     inputs      jsonb NOT NULL DEFAULT '[]',   -- the inputs manifest: [{"name", "upstream", "cells", "digest"}]
@@ -292,13 +297,14 @@ CREATE TABLE attempt (
     PRIMARY KEY (id, started_at)
 ) PARTITION BY RANGE (started_at);
 CREATE INDEX attempt_task ON attempt (task_id, number);
+CREATE INDEX attempt_recent ON attempt (started_at);
 CREATE TABLE attempt_rest PARTITION OF attempt DEFAULT;
 
 CREATE TABLE check_result (
     attempt_id bigint NOT NULL,
     asset_id   bigint NOT NULL,
-    partition  text NOT NULL,
-    name       text NOT NULL,
+    partition  text COLLATE "C" NOT NULL,
+    name       text COLLATE "C" NOT NULL,
     passed     boolean NOT NULL,
     blocking   boolean NOT NULL,
     detail     jsonb NOT NULL DEFAULT '{}',
@@ -315,7 +321,7 @@ CREATE TABLE event (
     xid       xid8 NOT NULL DEFAULT pg_current_xact_id(),   -- streams read only below the oldest running transaction
     kind      text NOT NULL,         -- materialized task run backfill location plan
     asset_id  bigint,
-    partition text,
+    partition text COLLATE "C",
     run_id    bigint,
     task_id   bigint,
     body      jsonb NOT NULL DEFAULT '{}',
@@ -328,19 +334,20 @@ CREATE TABLE event_rest PARTITION OF event DEFAULT;
 -- No consumer keeps a cursor over ids: they commit out of order.
 CREATE TABLE event_todo (
     event_id  bigint NOT NULL,
-    consumer  text NOT NULL,         -- 'automation' now; alerts, lineage later
+    consumer  text COLLATE "C" NOT NULL, -- 'automation' now; alerts, lineage later
     asset_id  bigint NOT NULL,
-    partition text NOT NULL,
+    partition text COLLATE "C" NOT NULL,
     run_id    bigint,
-    created_at timestamptz NOT NULL DEFAULT now(),
+    created_at timestamptz NOT NULL DEFAULT now(),   -- when it was put (or put back: the end of the line)
     PRIMARY KEY (consumer, event_id)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX event_todo_line ON event_todo (consumer, created_at, event_id);
 
 -- Once per cause: a consumer's cell is requested once for each state of its inputs.
 CREATE TABLE automation_request (
     asset_id     bigint NOT NULL,
-    partition    text NOT NULL,
-    state_digest numeric(20) NOT NULL,
+    partition    text COLLATE "C" NOT NULL,
+    state_digest bigint NOT NULL,
     run_id       bigint,
     cause        jsonb NOT NULL,
     at           timestamptz NOT NULL DEFAULT now(),

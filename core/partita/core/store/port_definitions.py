@@ -1,0 +1,107 @@
+"""The second half of the store port: definitions, code servers, plans and cell pages (written by loads, people and folds)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from typing import Any, Protocol
+
+from partita.core.store.values import AssetId, AttemptId, CellRef, LocationId, SnapshotId
+from partita.core.store.values_definitions import (
+    CellPage,
+    CodeServer,
+    LocationState,
+    PlanId,
+    QueuedPin,
+    StoredPlan,
+    StoredSnapshot,
+)
+
+
+class DefinitionsTx(Protocol):
+    """Operations of `Tx` on definitions; kept apart because no duty on tasks needs them."""
+
+    # -- locations and snapshots
+    def put_location(self, name: str) -> LocationId:
+        """The id of the location of this name, made when it is new."""
+
+    def set_location_state(
+        self, location_id: LocationId, state: LocationState, *, error: str | None, modules: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """`state_since` moves only when the state does; SERVING sets `loaded_at`."""
+
+    def lock_locations(self) -> dict[LocationId, SnapshotId | None]:
+        """All locations with their active snapshots, locked in id order: an activation checks the union under this lock."""
+
+    def put_snapshot(
+        self, location_id: LocationId, hash: str, *, body: bytes, effective: bytes, kept: Sequence[Mapping[str, Any]]
+    ) -> tuple[SnapshotId, bool]:
+        """The snapshot's id and whether it is new. One with an equal hash stands as it is: nothing is written (S-055)."""
+
+    def read_snapshots(self, ids: Sequence[SnapshotId]) -> list[StoredSnapshot]: ...
+
+    def activate_snapshot(self, location_id: LocationId, snapshot_id: SnapshotId) -> None:
+        """Violation when the snapshot is not one of the location."""
+
+    # -- assets
+    def intern_assets(self, keys: Iterable[str]) -> dict[str, AssetId]:
+        """The stable ids of these keys; unknown keys get one."""
+
+    def rename_assets(self, renames: Mapping[str, str]) -> None:
+        """New key -> old key: the id of the old key goes over to the new one. Passed over when the old key is unknown (the
+        rename is done, or it never existed); Violation when both exist."""
+
+    def define_assets(
+        self, location_id: LocationId, snapshot_id: SnapshotId, keys: Iterable[str]
+    ) -> dict[str, AssetId]:
+        """Interns the keys and records that this snapshot of this location defines them; they are not retired (again)."""
+
+    def retire_assets(self, location_id: LocationId, keep: AbstractSet[str]) -> list[AssetId]:
+        """Retires the assets that this location defined and that are not in `keep`; returns them. Cells stay."""
+
+    # -- code servers
+    def put_code_server(
+        self, server_id: str, location_id: LocationId, address: str, versions: Sequence[str], lease_s: float
+    ) -> None: ...
+
+    def renew_code_server(self, server_id: str, lease_s: float) -> bool:
+        """False when it is unknown: it must be put again."""
+
+    def remove_code_server(self, server_id: str) -> None: ...
+
+    def live_code_servers(self) -> list[CodeServer]:
+        """Those whose lease has not expired, by id."""
+
+    def queued_pins(self) -> list[QueuedPin]:
+        """The versions that queued tasks wait for. No lock."""
+
+    # -- plans
+    def save_plan(
+        self, hash: str, *, request: Mapping[str, Any], as_of: datetime, body: bytes, keep_s: float
+    ) -> PlanId: ...
+
+    def load_plan(self, plan_id: PlanId) -> StoredPlan | None:
+        """None when it never was or has expired."""
+
+    def expire_plans(self) -> int:
+        """Deletes the expired ones; returns how many."""
+
+    # -- cell pages
+    def take_cell_changes(self, limit: int) -> set[CellRef]:
+        """Deletes up to `limit` changes, oldest first, skipping locked ones, and returns their cells."""
+
+    def lock_pages(self, asset_id: AssetId) -> list[CellPage]:
+        """The pages of an asset by first key. Waits for another fold of the asset (an advisory lock: there may be no page)."""
+
+    def replace_pages(self, asset_id: AssetId, removed: Iterable[str], pages: Iterable[CellPage]) -> None:
+        """Deletes the pages with these first keys, then inserts or replaces `pages`."""
+
+    # -- processes
+    def note_attempt_process(self, attempt_id: AttemptId, pid: int) -> None:
+        """The child that runs a live attempt (for people; nothing decides by it)."""
+
+    def put_component(self, component_id: str, kind: str, name: str, pid: int) -> None:
+        """Registers a process for the System page, or says that it still lives."""
+
+    def remove_component(self, component_id: str) -> None: ...
