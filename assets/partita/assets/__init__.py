@@ -10,6 +10,7 @@ from partita.assets.errors import (
     UnknownPartition,
     suggest,
 )
+from partita.assets.graph import AssetGraph, CriticalPath, reaches_back
 from partita.assets.keys import (
     UNPARTITIONED,
     AssetKey,
@@ -31,6 +32,13 @@ from partita.assets.mappings.definitions import (
     TimeOverlap,
     default_mapping,
 )
+from partita.assets.mappings.evaluate import (
+    Mapped,
+    check_mapping,
+    downstream_of,
+    upstream_by_cell,
+    upstream_of,
+)
 from partita.assets.partitions.definitions import (
     Daily,
     Dynamic,
@@ -47,7 +55,11 @@ from partita.assets.partitions.definitions import (
     TimeWindows,
     Weekly,
 )
+from partita.assets.partitions.existing import space_of
+from partita.assets.partitions.fires import count_fires, next_fires, previous_fires
 from partita.assets.partitions.sets import PartitionSet
+from partita.assets.partitions.space import PartitionSpace, Window
+from partita.assets.selection import select_assets
 from partita.assets.spec_values import from_spec, mapping_from_spec, mapping_to_spec, to_spec
 from partita.assets.specs import (
     AnyBatchSpec,
@@ -77,11 +89,13 @@ __all__ = [
     "UNPARTITIONED",
     "All",
     "AnyBatchSpec",
+    "AssetGraph",
     "AssetKey",
     "AssetSpec",
     "AutomationSpec",
     "BatchSpec",
     "CheckSpec",
+    "CriticalPath",
     "CycleError",
     "Daily",
     "DefinitionError",
@@ -95,6 +109,7 @@ __all__ = [
     "InputSpec",
     "Last",
     "ManualSpec",
+    "Mapped",
     "Mapping",
     "MappingSpec",
     "ModuleSpec",
@@ -104,6 +119,7 @@ __all__ = [
     "PartitaError",
     "PartitionKey",
     "PartitionSet",
+    "PartitionSpace",
     "PartitionsDef",
     "PartitionsSpec",
     "PerBatchSpec",
@@ -126,20 +142,31 @@ __all__ = [
     "UnknownPartition",
     "UpToBatchSpec",
     "Weekly",
+    "Window",
     "asset_key",
     "canonical_json",
     "cell_hash",
+    "check_mapping",
+    "count_fires",
     "default_mapping",
     "digest_of_inputs",
+    "downstream_of",
     "from_spec",
     "hash64",
     "input_factor",
     "join_key",
     "mapping_from_spec",
     "mapping_to_spec",
+    "next_fires",
     "partition_key",
+    "previous_fires",
+    "reaches_back",
+    "select_assets",
     "snapshot_hash",
+    "space_of",
     "split_key",
     "suggest",
     "to_spec",
+    "upstream_by_cell",
+    "upstream_of",
 ]

@@ -23,7 +23,7 @@ class PartitaError(Exception):
         super().__init__(what)
 
     def __str__(self) -> str:
-        return ". ".join(part.rstrip(". ") for part in (self.what, self.rule, self.fix) if part)
+        return "; ".join(part for part in (self.what, self.rule, self.fix) if part)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions cross process boundaries; the default would call __init__ without the keywords.

@@ -1,9 +1,9 @@
-"""Cron expressions: parsing, refusal of wrong ones, and counting of the days on which they fire.
+"""Cron expressions: parsing, and refusal of wrong ones.
 
 Five fields (minute hour day-of-month month weekday) or an alias (`@daily`). Day of month and weekday are ORed
 when both are restricted; a field is unrestricted only when it is exactly `*` or `?`. `L`, `5L` and `wed#3` are
-understood. An expression is its times of day (minutes) and a rule of days; both answer by arithmetic. What the
-clock changes of a zone do to fire times is `grid.py`'s matter.
+understood. An expression is its times of day (minutes) and a rule of days. Counting days is `days.py`'s matter, what
+the clock changes of a zone do to fire times is `grid.py`'s.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import calendar
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
 from partita.assets.errors import DefinitionError
 
@@ -107,19 +106,6 @@ class Cron:
     def once_a_year(self) -> bool:
         """It fires on the first of January only."""
         return self.once_a_month and self.days.months == 1 << 1
-
-
-class DayRule(Protocol):
-    """Which days match, answered by arithmetic. Days are proleptic ordinals as in `date.toordinal`."""
-
-    def matches(self, day: int) -> bool:
-        """True when the rule fires on `day`."""
-
-    def before(self, day: int) -> int:
-        """How many matching days lie before `day`, counted from a fixed origin (negative before it)."""
-
-    def nth(self, count: int) -> int:
-        """The matching day that has `count` matching days before it."""
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,119 @@
+"""Evaluating mappings over sets of partitions, in both directions.
+
+`upstream_of` answers what a set of downstream partitions needs: what exists, and what is needed but does not exist
+(never dropped). `downstream_of` is its exact inverse: d is in it iff some given u is in `upstream_of(d)`. Costs go
+by runs: a year of days is one interval, not 365 questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from partita.assets.mappings import dimensions, single
+from partita.assets.mappings.definitions import (
+    All,
+    DimensionPair,
+    Dimensions,
+    Identity,
+    Last,
+    Mapping,
+    Specific,
+    StaticTable,
+    TimeOverlap,
+)
+from partita.assets.mappings.single import Needed
+from partita.assets.partitions.multi import ProductSpace
+from partita.assets.partitions.sets import PartitionSet
+from partita.assets.partitions.space import PartitionSpace
+
+ABSENT_SHOWN = 20
+"""How many absent keys are listed; the count is always exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """What is needed upstream: the partitions that exist, and the keys (the first 20) of those that do not."""
+
+    existing: PartitionSet
+    absent: tuple[str, ...] = ()
+    absent_count: int = 0
+
+    def __repr__(self) -> str:
+        more = f", absent {self.absent_count}: {', '.join(self.absent[:3])}" if self.absent_count else ""
+        return f"<Mapped {self.existing!r}{more}>"
+
+
+def upstream_of(
+    mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace, cells: PartitionSet, shown: int = ABSENT_SHOWN
+) -> Mapped:
+    """What the downstream partitions `cells` need, with the first `shown` absent keys.
+
+    Raises DefinitionError when the mapping does not fit the spaces.
+    """
+    if not cells:
+        return Mapped(PartitionSet.empty())
+    mapping = _by_position(mapping, down, up)
+    if isinstance(mapping, Dimensions):
+        existing, absent, count = dimensions.upstream(mapping, down, up, cells, shown)
+        return Mapped(existing, absent, count)
+    return _mapped(single.upstream(mapping, down, up, cells), up, shown)
+
+
+def downstream_of(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace, cells: PartitionSet) -> PartitionSet:
+    """The existing downstream partitions that need any of the upstream partitions `cells`."""
+    cells = cells & up.all()
+    if not cells:
+        return cells
+    mapping = _by_position(mapping, down, up)
+    if isinstance(mapping, Dimensions):
+        return dimensions.downstream(mapping, down, up, cells)
+    return single.downstream(mapping, down, up, cells)
+
+
+def upstream_by_cell(
+    mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace, cells: PartitionSet
+) -> Iterator[tuple[int, Mapped]]:
+    """`upstream_of` for each partition of `cells` on its own, in order of ordinals."""
+    mapping = _by_position(mapping, down, up)
+    match mapping:
+        case All() | Last() | Specific():
+            same = upstream_of(mapping, down=down, up=up, cells=cells)
+            for cell in cells:
+                yield cell, same
+        case Identity() | TimeOverlap() | StaticTable():
+            for cell in cells:
+                yield (
+                    cell,
+                    _mapped(single.upstream(mapping, down, up, PartitionSet(((cell, cell + 1),))), up, ABSENT_SHOWN),
+                )
+        case Dimensions():
+            for cell, existing, absent, count in dimensions.upstream_by_cell(mapping, down, up, cells, ABSENT_SHOWN):
+                yield cell, Mapped(existing, absent, count)
+        case _:
+            assert_never(mapping)
+
+
+def check_mapping(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace) -> None:
+    """Raise DefinitionError when a mapping can not be evaluated between two schemes."""
+    if isinstance(mapping, Dimensions):
+        dimensions.plan_of(mapping, down, up)
+    else:
+        single.check(mapping, down, up)
+
+
+def _by_position(mapping: Mapping, down: PartitionSpace, up: PartitionSpace) -> Mapping:
+    """Identity of two multi schemes is identity in each dimension: by boxes, not key by key."""
+    if not isinstance(mapping, Identity) or not isinstance(down, ProductSpace) or not isinstance(up, ProductSpace):
+        return mapping
+    if len(down.dims) != len(up.dims) or down.same_partitions(up):
+        return mapping
+    return Dimensions(tuple(DimensionPair(u, d, mapping) for u, d in zip(up.dims, down.dims, strict=True)))
+
+
+def _mapped(needed: Needed, up: PartitionSpace, shown: int) -> Mapped:
+    count = len(needed.beyond) + len(needed.unknown)
+    if not count:
+        return Mapped(needed.existing)
+    return Mapped(needed.existing, tuple(single.absent_keys(needed, up, shown)), count)

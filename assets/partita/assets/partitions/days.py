@@ -1,0 +1,154 @@
+"""Counting the days on which a cron fires, by arithmetic.
+
+A rule answers how many matching days lie before a day and which day is the n-th; days are proleptic Gregorian
+ordinals as in `date.toordinal` (1 = 0001-01-01, a Monday). Knows no times of day and no zones.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from datetime import MAXYEAR, date
+from functools import lru_cache
+from typing import Protocol
+
+from partita.assets.errors import DefinitionError
+from partita.assets.partitions.cron import DayFields
+
+_ALL_MONTHS = 0b1_1111_1111_1110
+_ORIGIN_YEAR = 2000
+
+
+class DayRule(Protocol):
+    """Which days match. Counts are relative to an origin of the rule's own choice, and negative before it."""
+
+    def matches(self, day: int) -> bool:
+        """True when the rule fires on `day`."""
+
+    def before(self, day: int) -> int:
+        """How many matching days lie between the origin and `day`, `day` itself not counted."""
+
+    def nth(self, count: int) -> int:
+        """The matching day with exactly `count` before it; raises DefinitionError outside years 1 to 9999."""
+
+
+@lru_cache(maxsize=256)
+def day_rule(fields: DayFields) -> DayRule:
+    """The cheapest rule that answers for these fields."""
+    plain_months = fields.any_day and fields.months == _ALL_MONTHS
+    if plain_months and fields.any_weekday:
+        return EveryDay()
+    if plain_months and not fields.nth_weekdays:
+        return Weekdays(fields.weekdays & 0b111_1111)
+    return Calendar(fields)
+
+
+class EveryDay:
+    """Every day matches."""
+
+    def matches(self, day: int) -> bool:
+        """Always."""
+        return True
+
+    def before(self, day: int) -> int:
+        """The day's own ordinal."""
+        return day
+
+    def nth(self, count: int) -> int:
+        """The count itself."""
+        return count
+
+
+class Weekdays:
+    """Some days of every week."""
+
+    def __init__(self, weekdays: int) -> None:
+        # Day 0 (an ordinal that no date has) is a Sunday, as bit 0 is.
+        self._days = [day for day in range(7) if weekdays >> day & 1]
+        self._before = [sum(1 for one in self._days if one < day) for day in range(7)]
+
+    def matches(self, day: int) -> bool:
+        """True on the chosen weekdays."""
+        return day % 7 in self._days
+
+    def before(self, day: int) -> int:
+        """Whole weeks, then the days of the last one."""
+        return day // 7 * len(self._days) + self._before[day % 7]
+
+    def nth(self, count: int) -> int:
+        """Whole weeks, then the days of the last one."""
+        weeks, rest = divmod(count, len(self._days))
+        return weeks * 7 + self._days[rest]
+
+
+class Calendar:
+    """Any rule of days, months and weekdays: a prefix sum over years, grown on demand, then bits of one year."""
+
+    def __init__(self, fields: DayFields) -> None:
+        self._fields = fields
+        self._since = [0]  # matching days from the origin year's start to the start of the k-th year after it
+        self._until = [0]  # the same going back, as positive counts
+        self._masks: dict[int, tuple[int, ...]] = {}
+
+    def matches(self, day: int) -> bool:
+        """True when the bit of the day is set in its month."""
+        on = date.fromordinal(day)
+        return bool(self._year(on.year)[on.month - 1] >> on.day & 1)
+
+    def before(self, day: int) -> int:
+        """Years before, months before, days before."""
+        on = date.fromordinal(day)
+        masks = self._year(on.year)
+        whole = sum(mask.bit_count() for mask in masks[: on.month - 1])
+        return self._year_start(on.year) + whole + (masks[on.month - 1] & ((1 << on.day) - 1)).bit_count()
+
+    def nth(self, count: int) -> int:
+        """Find the year by the prefix sums, then walk its months."""
+        year = self._year_of(count)
+        left = count - self._year_start(year)
+        for month, mask in enumerate(self._year(year), start=1):
+            here = mask.bit_count()
+            if left < here:
+                return date(year, month, list(_bits(mask))[left]).toordinal()
+            left -= here
+        raise AssertionError(f"year {year} of {self._fields} was miscounted")
+
+    def _year(self, year: int) -> tuple[int, ...]:
+        masks = self._masks.get(year)
+        if masks is None:
+            masks = self._masks[year] = tuple(self._fields.month_mask(year, month) for month in range(1, 13))
+        return masks
+
+    def _total(self, year: int) -> int:
+        return sum(mask.bit_count() for mask in self._year(year))
+
+    def _year_start(self, year: int) -> int:
+        if year >= _ORIGIN_YEAR:
+            while len(self._since) <= year - _ORIGIN_YEAR:
+                self._since.append(self._since[-1] + self._total(_ORIGIN_YEAR + len(self._since) - 1))
+            return self._since[year - _ORIGIN_YEAR]
+        while len(self._until) <= _ORIGIN_YEAR - year:
+            self._until.append(self._until[-1] + self._total(_ORIGIN_YEAR - len(self._until)))
+        return -self._until[_ORIGIN_YEAR - year]
+
+    def _year_of(self, count: int) -> int:
+        if count >= 0:
+            while self._since[-1] <= count:
+                self._year_start(self._checked(_ORIGIN_YEAR + len(self._since)))
+            return _ORIGIN_YEAR + bisect_right(self._since, count) - 1
+        while -self._until[-1] > count:
+            self._year_start(self._checked(_ORIGIN_YEAR - len(self._until)))
+        # The first entry that reaches back far enough; years without a match share a count and are passed over.
+        return _ORIGIN_YEAR - next(back for back, total in enumerate(self._until) if -total <= count)
+
+    def _checked(self, year: int) -> int:
+        if not 1 <= year <= MAXYEAR:
+            raise DefinitionError("the asked fire time is outside the calendar", rule="years are from 1 to 9999")
+        return year
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low

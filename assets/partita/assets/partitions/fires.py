@@ -1,0 +1,57 @@
+"""Fire times of a cron in a zone: the next, the previous, how many. Instants are aware UTC datetimes.
+
+Next is strictly after, previous strictly before. The policy of clock changes is `grid.py`'s.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from partita.assets.errors import DefinitionError
+from partita.assets.partitions.cron import parse_cron
+from partita.assets.partitions.definitions import zone
+from partita.assets.partitions.grid import TimeGrid, time_grid
+from partita.assets.partitions.zones import from_epoch, has_fraction, to_epoch
+
+
+def next_fires(cron: str, tz: str, after: datetime, count: int = 1) -> list[datetime]:
+    """The first `count` fire times strictly after an instant; fewer when the cron fires no more."""
+    grid = _grid(cron, tz)
+    if grid is None:
+        return []
+    first = grid.index_from(to_epoch(after) + 1)
+    return _ticks(grid, range(first, first + count))
+
+
+def previous_fires(cron: str, tz: str, before: datetime, count: int = 1) -> list[datetime]:
+    """The last `count` fire times strictly before an instant, newest first; fewer when there are no more."""
+    grid = _grid(cron, tz)
+    if grid is None:
+        return []
+    last = grid.index_until(to_epoch(before) - (0 if has_fraction(before) else 1))
+    return _ticks(grid, range(last, last - count, -1))
+
+
+def count_fires(cron: str, tz: str, start: datetime, end: datetime) -> int:
+    """How many fire times lie in [start, end); by arithmetic, not by listing them."""
+    grid = _grid(cron, tz)
+    if grid is None:
+        return 0
+    first, stop = (grid.index_from(to_epoch(one) + has_fraction(one)) for one in (start, end))
+    return max(stop - first, 0)
+
+
+def _grid(cron: str, tz: str) -> TimeGrid | None:
+    parsed = parse_cron(cron)
+    zone(tz)
+    return time_grid(parsed.text, tz) if parsed.days.ever else None
+
+
+def _ticks(grid: TimeGrid, indexes: range) -> list[datetime]:
+    found: list[datetime] = []
+    for index in indexes:
+        try:
+            found.append(from_epoch(grid.tick(index)))
+        except DefinitionError:  # the end of the calendar
+            break
+    return found
