@@ -1,0 +1,47 @@
+"""The committed schema is the API's; its names are stable and complete."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from partita.ui.api.app import openapi_schema
+
+COMMITTED = Path(__file__).parents[3] / "ui" / "openapi.json"
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    return openapi_schema()
+
+
+def test_the_committed_schema_is_current(schema: dict[str, Any]) -> None:
+    assert json.loads(COMMITTED.read_text(encoding="utf-8")) == schema, "run scripts/export_openapi.py"
+
+
+def test_every_operation_has_a_name_of_its_own(schema: dict[str, Any]) -> None:
+    names = [operation["operationId"] for path in schema["paths"].values() for operation in path.values()]
+    assert len(names) == len(set(names))
+    assert all(name.isidentifier() and "_" not in name for name in names)
+
+
+def test_keys_stand_in_queries_and_bodies_never_in_paths(schema: dict[str, Any]) -> None:
+    """Law 9: keys are data; only numeric ids and location names are path parts."""
+    parts = {part for path in schema["paths"] for part in path.split("/") if part.startswith("{")}
+    assert parts == {"{run_id}", "{task_id}", "{attempt_id}", "{plan_id}", "{backfill_id}", "{name}"}
+
+
+def test_fields_of_answers_are_all_required(schema: dict[str, Any]) -> None:
+    """Absent is an explicit null, so that the generated types have no `undefined`."""
+    asked = {"PlanRequest", "LaunchRequest"}
+    for name, model in schema["components"]["schemas"].items():
+        if (
+            model.get("type") == "object"
+            and name not in asked
+            and name != "HTTPValidationError"
+            and name != "ValidationError"
+        ):
+            assert set(model.get("required", [])) == set(model.get("properties", {})), name

@@ -1,0 +1,70 @@
+"""From exceptions to answers: `{"error": {"what", "rule", "fix"}}` with a 4xx or 5xx status.
+
+Owns the mapping. Messages of unexpected exceptions stay in the log of the process: they may hold addresses or secrets.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from partita.assets import PartitaError, UnknownAsset, UnknownPartition
+from partita.ui.api.problems import NotFound, PlanChanged, Unavailable
+
+_log = logging.getLogger("partita.api")
+
+
+def answer(status: int, what: str, *, rule: str = "", fix: str = "") -> JSONResponse:
+    return JSONResponse({"error": {"what": what, "rule": rule, "fix": fix}}, status_code=status)
+
+
+def status_of(error: PartitaError) -> int:
+    if isinstance(error, NotFound | UnknownAsset | UnknownPartition):
+        return 404
+    if isinstance(error, PlanChanged):
+        return 409
+    if isinstance(error, Unavailable):
+        return 503
+    return 400
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(PartitaError, _refused)
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, PartitaError)
+    return answer(status_of(error), error.what, rule=error.rule, fix=error.fix)
+
+
+def _malformed(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part not in ("query", "body", "path")) or "the body"
+    return answer(
+        422, f"`{where}` cannot be used", rule=str(first["msg"]), fix="correct it; /openapi.json has the schema"
+    )
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    what = f"{request.method} {request.url.path}: {error.detail}"
+    return JSONResponse(
+        {"error": {"what": what, "rule": "", "fix": "see /openapi.json for what exists"}},
+        status_code=error.status_code,
+        headers=error.headers,
+    )
+
+
+def _unexpected(request: Request, error: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return answer(
+        500, "the API failed on this request", rule="this is a bug or the database is away", fix="read its log"
+    )

@@ -1,0 +1,146 @@
+"""Locations, pools, the queue, automation, components, the home page, live events."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from partita.ui.api.models.base import Counts, Model
+from partita.ui.api.models.runs import RunSummary, TaskRow
+
+
+class ModuleView(Model):
+    name: str
+    ok: bool
+    error: str | None
+    import_s: float | None
+
+
+class ServerView(Model):
+    server_id: str
+    address: str
+    versions: list[str]
+    live: bool
+
+
+class LocationView(Model):
+    """`kept_assets` are the keys that stand on their last good definitions, because their module does not load."""
+
+    name: str
+    address: str | None
+    state: Literal["serving", "loading", "down", "broken"]
+    active_version: str | None
+    loaded_at: datetime | None
+    error: str | None
+    modules: list[ModuleView]
+    asset_count: int
+    kept_assets: list[str]
+    servers: list[ServerView]
+
+
+class ReloadView(Model):
+    """A reload was asked for; the new version becomes active when it has loaded."""
+
+    location: str
+    requested: bool
+    text: str
+
+
+class HolderView(Model):
+    task_id: int
+    run_id: int
+    step: str
+    slots: int
+    since: datetime
+
+
+class PoolView(Model):
+    name: str
+    slots: int
+    held: int
+    holders: list[HolderView]
+    waiting: int
+
+
+class QueueView(Model):
+    by_state: Counts
+    oldest_ready_at: datetime | None
+    waiting: list[TaskRow]
+
+
+class ConsumerView(Model):
+    key: str
+    type: str
+    upstream: list[str]
+    last_requested_at: datetime | None
+    last_reason: str | None
+
+
+class AutomationRequestView(Model):
+    at: datetime
+    consumer: str
+    partition: str
+    cause: str
+    run_id: int | None
+
+
+class AutomationPage(Model):
+    consumers: list[ConsumerView]
+    requests: list[AutomationRequestView]
+
+
+class ComponentView(Model):
+    """`symptom` says what is seen when this component is sick; null while it is well."""
+
+    kind: str
+    name: str
+    state: Literal["ok", "late", "down"]
+    last_seen_at: datetime | None
+    symptom: str | None
+
+
+class DutyView(Model):
+    name: str
+    holder: str | None
+    last_ran_at: datetime | None
+    last_ms: float | None
+
+
+class SystemView(Model):
+    components: list[ComponentView]
+    db_pulse_at: datetime | None
+    version: str
+    duties: list[DutyView]
+
+
+class Need(Model):
+    """Something that waits for a person; `link` is a path of the UI."""
+
+    severity: Literal["bad", "warn", "info"]
+    text: str
+    link: str
+
+
+class SummaryView(Model):
+    needs_me: list[Need]
+    counts: Counts
+    running_runs: list[RunSummary]
+    recent_runs: list[RunSummary]
+
+
+class LiveEvent(Model):
+    """One message of `/events/stream`; `id` is its position in the stream."""
+
+    id: int
+    at: datetime
+    kind: Literal["materialized", "task", "run", "backfill", "location", "plan"]
+    asset: str | None
+    partition: str | None
+    run_id: int | None
+    task_id: int | None
+    state: str | None
+
+
+class Health(Model):
+    ok: bool
+    version: str

@@ -1,0 +1,25 @@
+"""Plans and their launch."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from partita.ui.api.models import ErrorBody, LaunchRequest, LaunchView, PlanRequest, PlanView
+from partita.ui.api.routes.common import ERRORS, Use
+
+router = APIRouter(tags=["plans"], responses=ERRORS)
+
+
+@router.post("/plans", operation_id="createPlan")
+def create_plan(use: Use, request: PlanRequest) -> PlanView:
+    return use.plans.create(request)
+
+
+@router.get("/plans/{plan_id}", operation_id="getPlan")
+def get_plan(use: Use, plan_id: int) -> PlanView:
+    return use.plans.get(plan_id)
+
+
+@router.post("/plans/{plan_id}/launch", operation_id="launchPlan", responses={409: {"model": ErrorBody}})
+def launch_plan(use: Use, plan_id: int, request: LaunchRequest) -> LaunchView:
+    return use.plans.launch(plan_id, request)
