@@ -66,6 +66,14 @@ class Violation(StoreError):
     """A constraint of the tables refused a write (a slot held twice, an unknown pool, a counter below zero)."""
 
 
+class Busy(StoreError):
+    """A lock or a statement took longer than its time limit; nothing was written."""
+
+
+class Unavailable(StoreError):
+    """The database does not answer. What was being committed may or may not have been."""
+
+
 class Tx(DefinitionsTx, Protocol):
     """One transaction. Every write is a set operation; sequences are accepted in any order and sorted by the store; a row
     named twice in one write is a ValueError."""

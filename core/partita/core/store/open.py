@@ -1,0 +1,59 @@
+"""Opening the store of a database URL, and bringing its schema up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy.pool import NullPool
+
+from partita.core.store.postgres.store import PostgresStore
+
+_MIGRATIONS = Path(__file__).with_name("migrations")
+_MIGRATION_LOCK = 0x7061_7274_6974_6101  # "partita", 1: the advisory lock of migrations
+_MIGRATION_WAIT_S = 300
+
+
+def driver_url(url: str) -> str:
+    """`postgresql://...` as SQLAlchemy wants it: with the psycopg 3 driver named. Raises ValueError for another database."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() not in ("postgresql", "postgres"):
+        raise ValueError(
+            f"the database URL begins with {parsed.drivername!r}: partita keeps its state in Postgres 15 or later, "
+            "give postgresql://user@host:port/database"
+        )
+    return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
+
+
+def migrate(url: str) -> None:
+    """Brings the schema to the newest revision. Safe when several processes start at once: one migrates, the others wait
+    for it (up to five minutes) and find nothing to do."""
+    engine = create_engine(
+        driver_url(url),
+        poolclass=NullPool,
+        connect_args={"options": f"-c lock_timeout={_MIGRATION_WAIT_S * 1000} -c statement_timeout=0 -c timezone=UTC"},
+    )
+    try:
+        _migrate(engine)
+    finally:
+        engine.dispose()
+
+
+def _migrate(engine: Engine) -> None:
+    # The lock lives on a connection of its own: Alembic commits on the one it migrates on.
+    with engine.connect() as guard, engine.connect() as connection:
+        guard.exec_driver_sql(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})")
+        guard.commit()
+        config = Config()
+        config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        connection.commit()
+
+
+def open_store(url: str, *, pool_size: int = 8) -> PostgresStore:
+    """The store of a migrated database. `pool_size` is the most connections that this process's duties use at once; its
+    readers have as many of their own. Opens no connection yet."""
+    return PostgresStore(driver_url(url), pool_size=pool_size)

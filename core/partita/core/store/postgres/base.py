@@ -1,0 +1,150 @@
+"""What every part of a Postgres transaction shares: running a statement, reading task rows, interning, digests.
+
+Statements are `text()` constants beside the operation that runs them. Arrays cross as one parameter each and are unfolded by
+`unnest`, so a set write is one round trip whatever its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, CursorResult, TextClause, text
+
+from partita.core.store.encode import pool_set_of, retry_of
+from partita.core.store.port import Conflict, Violation
+from partita.core.store.values import CellFact, CellRef, Task, TaskState, WaitReason
+
+K = TypeVar("K")
+
+_U64 = 1 << 64
+_I63 = 1 << 63
+
+# The columns of `Task`, in the order of its fields; `t` is the task.
+TASK_COLUMNS = """t.id, t.run_id, t.kind, t.step, t.location_id, t.snapshot_id, t.state, t.outcome, t.rule, t.waiting_on,
+    t.bad_upstream, t.skip_upstream, t.pool_set, t.lane, t.priority, t.conditional, t.attempt_number, t.user_failures,
+    t.infra_losses, CAST(t.retry AS text), t.timeout_s, t.not_before, t.worker_id, t.attempt_id, t.fence, t.cell_count,
+    t.cancel_requested, t.ready_at, t.queued_at, t.reason"""
+
+# Terminal states, as the literal list that statements compare with.
+TERMINAL = "('success', 'failed', 'upstream_failed', 'skipped', 'removed', 'cancelled')"
+
+_STATES = {state.value: state for state in TaskState}
+_REASONS: dict[str | None, WaitReason | None] = {None: None, **{reason.value: reason for reason in WaitReason}}
+
+READ_FINGERPRINTS = text("SELECT text, id FROM fingerprint WHERE text = ANY(CAST(:texts AS text[]))")
+
+# Ids are only drawn for texts that are new: a conflict would burn one each time.
+INSERT_FINGERPRINTS = text("""
+    INSERT INTO fingerprint (text)
+    SELECT u.text FROM unnest(CAST(:texts AS text[])) AS u(text) ORDER BY u.text COLLATE "C"
+    ON CONFLICT DO NOTHING
+""")
+
+
+def to_signed(digest: int) -> int:
+    """An unsigned 64 bit digest as the bigint of the same bits."""
+    if not 0 <= digest < _U64:
+        raise ValueError(f"a digest is an unsigned 64 bit number, not {digest}")
+    return digest - _U64 if digest >= _I63 else digest
+
+
+def to_unsigned(stored: int | None) -> int | None:
+    return None if stored is None else stored % _U64
+
+
+def task_of(row: Any) -> Task:
+    fields = list(row)
+    fields[6] = _STATES[fields[6]]
+    fields[12] = pool_set_of(fields[12])
+    fields[19] = retry_of(fields[19])
+    fields[29] = _REASONS[fields[29]]
+    return Task(*fields)
+
+
+def fact_of(row: Any) -> CellFact:
+    asset_id, partition, fence, version, fingerprint, dependency_hash, digest, location, outcome = row
+    return CellFact(
+        CellRef(asset_id, partition),
+        fence,
+        version,
+        fingerprint,
+        dependency_hash,
+        to_unsigned(digest),
+        location,
+        outcome,
+    )
+
+
+def ordered(items: Iterable[Any], key: Callable[[Any], K], what: str) -> list[Any]:
+    """`items` in the order of their keys (the lock order); refuses a key that comes twice."""
+    rows = sorted(items, key=key)  # type: ignore[arg-type]
+    for one, two in pairwise(rows):
+        if key(one) == key(two):
+            raise ValueError(f"{what} names {key(one)!r} twice in one write: merge the two before writing")
+    return rows
+
+
+def cell_arrays(cells: Sequence[CellRef]) -> dict[str, list[Any]]:
+    return {"assets": [cell.asset_id for cell in cells], "partitions": [cell.partition for cell in cells]}
+
+
+class PostgresPart:
+    """The base of the parts of `PostgresTx`. `interned` is the store's map of fingerprint ids, read here and never written:
+    what this transaction interns is in `interned_here` and joins the map after the commit."""
+
+    def __init__(self, connection: Connection, now: datetime, interned: dict[str, int]) -> None:
+        self._connection = connection
+        self._now = now
+        self._interned = interned
+        self.interned_here: dict[str, int] = {}
+        self.poisoned: str | None = None
+
+    def now(self) -> datetime:
+        return self._now
+
+    def _execute(self, statement: TextClause, **parameters: Any) -> CursorResult[Any]:
+        return self._connection.execute(statement, parameters)
+
+    def _rows(self, statement: TextClause, **parameters: Any) -> Sequence[Any]:
+        return self._connection.execute(statement, parameters).fetchall()
+
+    def _tasks(self, statement: TextClause, **parameters: Any) -> list[Task]:
+        return [task_of(row) for row in self._rows(statement, **parameters)]
+
+    def _expect(self, written: int, wanted: int, what: str) -> None:
+        """Raises Conflict when a compare-and-set wrote fewer rows than it was asked to."""
+        if written != wanted:
+            self.poisoned = f"{what}: {wanted - written} of {wanted} rows are not in the expected state"
+            raise Conflict(self.poisoned)
+
+    def _conflict(self, what: str) -> Conflict:
+        self.poisoned = what
+        return Conflict(what)
+
+    def _violation(self, what: str) -> Violation:
+        self.poisoned = what
+        return Violation(what)
+
+    def intern(self, texts: Iterable[str]) -> dict[str, int]:
+        wanted = set(texts)
+        ids = {one: found for one in wanted if (found := self._known(one)) is not None}
+        missing = sorted(wanted - ids.keys())
+        if missing:
+            found_ids = self._read_fingerprints(missing)
+            new = [one for one in missing if one not in found_ids]
+            if new:
+                self._execute(INSERT_FINGERPRINTS, texts=new)
+                found_ids |= self._read_fingerprints(new)
+            self.interned_here |= found_ids
+            ids |= found_ids
+        return ids
+
+    def _known(self, one: str) -> int | None:
+        found = self._interned.get(one)
+        return self.interned_here.get(one) if found is None else found
+
+    def _read_fingerprints(self, texts: Sequence[str]) -> dict[str, int]:
+        return {row[0]: row[1] for row in self._rows(READ_FINGERPRINTS, texts=list(texts))}

@@ -1,0 +1,189 @@
+"""Definitions: locations, snapshots, the stable ids of assets, code servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from sqlalchemy import text
+
+from partita.core.store.encode import optional_text, to_json
+from partita.core.store.postgres.base import PostgresPart
+from partita.core.store.values import AssetId, LocationId, SnapshotId
+from partita.core.store.values_definitions import CodeServer, LocationState, QueuedPin, StoredSnapshot
+
+FIND_LOCATION = text("SELECT id FROM location WHERE name = :name")
+INSERT_LOCATION = text("INSERT INTO location (name) VALUES (:name) ON CONFLICT DO NOTHING")
+
+SET_LOCATION_STATE = text("""
+    UPDATE location
+    SET state = :state, error = :error, modules = CAST(:modules AS jsonb),
+        state_since = CASE WHEN state = :state THEN state_since ELSE now() END,
+        loaded_at = CASE WHEN :state = 'serving' THEN now() ELSE loaded_at END
+    WHERE id = :id
+""")
+
+LOCK_LOCATIONS = text("SELECT id, active_snapshot_id FROM location ORDER BY id FOR NO KEY UPDATE")
+
+FIND_SNAPSHOT = text("SELECT id FROM snapshot WHERE location_id = :location AND hash = :hash")
+INSERT_SNAPSHOT = text("""
+    INSERT INTO snapshot (location_id, hash, body, effective, kept)
+    VALUES (:location, :hash, :body, :effective, CAST(:kept AS jsonb)) ON CONFLICT DO NOTHING RETURNING id
+""")
+READ_SNAPSHOTS = text("""
+    SELECT id, location_id, hash, body, effective, kept, created_at FROM snapshot
+    WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id
+""")
+ACTIVATE_SNAPSHOT = text("""
+    UPDATE location l SET active_snapshot_id = s.id FROM snapshot s
+    WHERE l.id = :location AND s.id = :snapshot AND s.location_id = l.id
+""")
+
+FIND_ASSETS = text("SELECT key, id FROM asset WHERE key = ANY(CAST(:keys AS text[]))")
+INSERT_ASSETS = text("""
+    INSERT INTO asset (key) SELECT u.key FROM unnest(CAST(:keys AS text[])) AS u(key) ORDER BY u.key COLLATE "C"
+    ON CONFLICT DO NOTHING
+""")
+RENAME_ASSET = text("UPDATE asset SET key = :new WHERE key = :old")
+DEFINE_ASSETS = text("""
+    UPDATE asset SET location_id = :location, snapshot_id = :snapshot, retired_at = NULL WHERE id = ANY(CAST(:ids AS bigint[]))
+""")
+RETIRE_ASSETS = text("""
+    UPDATE asset SET retired_at = now()
+    WHERE location_id = :location AND retired_at IS NULL AND key <> ALL(CAST(:keep AS text[])) RETURNING id
+""")
+
+PUT_CODE_SERVER = text("""
+    INSERT INTO code_server (server_id, location_id, address, versions, lease_expires_at)
+    VALUES (:id, :location, :address, CAST(:versions AS jsonb), now() + make_interval(secs => :lease_s))
+    ON CONFLICT (server_id) DO UPDATE
+    SET location_id = excluded.location_id, address = excluded.address, versions = excluded.versions,
+        lease_expires_at = excluded.lease_expires_at
+""")
+RENEW_CODE_SERVER = text("""
+    UPDATE code_server SET lease_expires_at = now() + make_interval(secs => :lease_s) WHERE server_id = :id
+""")
+REMOVE_CODE_SERVER = text("DELETE FROM code_server WHERE server_id = :id")
+LIVE_CODE_SERVERS = text("""
+    SELECT server_id, location_id, address, versions, lease_expires_at FROM code_server
+    WHERE lease_expires_at > now() ORDER BY server_id
+""")
+
+QUEUED_PINS = text("""
+    SELECT q.location_id, coalesce(l.name, ''), q.snapshot_id, coalesce(s.hash, ''), q.tasks
+    FROM (SELECT location_id, snapshot_id, count(*) AS tasks FROM task
+          WHERE state = 'queued' AND location_id IS NOT NULL AND snapshot_id IS NOT NULL
+          GROUP BY location_id, snapshot_id) q
+    LEFT JOIN location l ON l.id = q.location_id
+    LEFT JOIN snapshot s ON s.id = q.snapshot_id
+    ORDER BY 1, 3
+""")
+
+
+class DefinitionsPart(PostgresPart):
+    # -- locations and snapshots
+    def put_location(self, name: str) -> LocationId:
+        rows = self._rows(FIND_LOCATION, name=name)
+        if not rows:
+            self._execute(INSERT_LOCATION, name=name)
+            rows = self._rows(FIND_LOCATION, name=name)
+        return LocationId(rows[0][0])
+
+    def set_location_state(
+        self, location_id: LocationId, state: LocationState, *, error: str | None, modules: Sequence[Mapping[str, Any]]
+    ) -> None:
+        written = self._execute(
+            SET_LOCATION_STATE,
+            id=location_id,
+            state=state.value,
+            error=optional_text(error),
+            modules=to_json(list(modules)),
+        ).rowcount
+        if written != 1:
+            raise self._violation(f"there is no location {location_id}")
+
+    def lock_locations(self) -> dict[LocationId, SnapshotId | None]:
+        return {row[0]: row[1] for row in self._rows(LOCK_LOCATIONS)}
+
+    def put_snapshot(
+        self, location_id: LocationId, hash: str, *, body: bytes, effective: bytes, kept: Sequence[Mapping[str, Any]]
+    ) -> tuple[SnapshotId, bool]:
+        found = self._rows(FIND_SNAPSHOT, location=location_id, hash=hash)
+        if found:
+            return SnapshotId(found[0][0]), False
+        new = self._rows(
+            INSERT_SNAPSHOT, location=location_id, hash=hash, body=body, effective=effective, kept=to_json(list(kept))
+        )
+        if new:
+            return SnapshotId(new[0][0]), True
+        return SnapshotId(self._rows(FIND_SNAPSHOT, location=location_id, hash=hash)[0][0]), False
+
+    def read_snapshots(self, ids: Sequence[SnapshotId]) -> list[StoredSnapshot]:
+        return [snapshot_of(row) for row in self._rows(READ_SNAPSHOTS, ids=sorted(set(ids)))]
+
+    def activate_snapshot(self, location_id: LocationId, snapshot_id: SnapshotId) -> None:
+        if self._execute(ACTIVATE_SNAPSHOT, location=location_id, snapshot=snapshot_id).rowcount != 1:
+            raise self._violation(f"the snapshot {snapshot_id} is not one of the location {location_id}")
+
+    # -- assets
+    def intern_assets(self, keys: Iterable[str]) -> dict[str, AssetId]:
+        wanted = sorted(set(keys))
+        ids = self._asset_ids(wanted)
+        new = [key for key in wanted if key not in ids]
+        if new:
+            self._execute(INSERT_ASSETS, keys=new)
+            ids |= self._asset_ids(new)
+        return {key: ids[key] for key in wanted}
+
+    def _asset_ids(self, keys: Sequence[str]) -> dict[str, AssetId]:
+        return {row[0]: AssetId(row[1]) for row in self._rows(FIND_ASSETS, keys=list(keys))}
+
+    def rename_assets(self, renames: Mapping[str, str]) -> None:
+        for new, old in sorted(renames.items()):  # few, and each must see the one before it
+            present = self._asset_ids([new, old])
+            if old not in present:
+                continue
+            if new in present:
+                raise self._violation(f"cannot rename {old!r} to {new!r}: both exist")
+            self._execute(RENAME_ASSET, old=old, new=new)
+
+    def define_assets(
+        self, location_id: LocationId, snapshot_id: SnapshotId, keys: Iterable[str]
+    ) -> dict[str, AssetId]:
+        ids = self.intern_assets(keys)
+        self._execute(DEFINE_ASSETS, location=location_id, snapshot=snapshot_id, ids=sorted(ids.values()))
+        return ids
+
+    def retire_assets(self, location_id: LocationId, keep: AbstractSet[str]) -> list[AssetId]:
+        return sorted(row[0] for row in self._rows(RETIRE_ASSETS, location=location_id, keep=sorted(keep)))
+
+    # -- code servers
+    def put_code_server(
+        self, server_id: str, location_id: LocationId, address: str, versions: Sequence[str], lease_s: float
+    ) -> None:
+        self._execute(
+            PUT_CODE_SERVER,
+            id=server_id,
+            location=location_id,
+            address=address,
+            versions=to_json(list(versions)),
+            lease_s=lease_s,
+        )
+
+    def renew_code_server(self, server_id: str, lease_s: float) -> bool:
+        return self._execute(RENEW_CODE_SERVER, id=server_id, lease_s=lease_s).rowcount == 1
+
+    def remove_code_server(self, server_id: str) -> None:
+        self._execute(REMOVE_CODE_SERVER, id=server_id)
+
+    def live_code_servers(self) -> list[CodeServer]:
+        return [CodeServer(row[0], row[1], row[2], tuple(row[3]), row[4]) for row in self._rows(LIVE_CODE_SERVERS)]
+
+    def queued_pins(self) -> list[QueuedPin]:
+        return [QueuedPin(*row) for row in self._rows(QUEUED_PINS)]
+
+
+def snapshot_of(row: Any) -> StoredSnapshot:
+    snapshot_id, location_id, hash, body, effective, kept, created_at = row
+    return StoredSnapshot(snapshot_id, location_id, hash, bytes(body), bytes(effective), tuple(kept), created_at)

@@ -1,0 +1,107 @@
+"""The outbox: events, one todo row per consumer, automation requests once per cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import text
+
+from partita.core.store.encode import to_json
+from partita.core.store.postgres.base import PostgresPart, cell_arrays, to_signed
+from partita.core.store.values import AutomationRequest, CellRef, NewEvent, TodoEvent
+
+# Ids are drawn in the order given; the todo rows are in the same statement, so no consumer can miss an event.
+APPEND_EVENTS = text("""
+    WITH given AS (
+        SELECT nextval('event_id_seq') AS id, u.*
+        FROM (SELECT * FROM unnest(CAST(:kinds AS text[]), CAST(:assets AS bigint[]), CAST(:partitions AS text[]),
+                                   CAST(:runs AS bigint[]), CAST(:tasks AS bigint[]), CAST(:bodies AS jsonb[]))
+                   WITH ORDINALITY AS v(kind, asset_id, partition, run_id, task_id, body, place)
+              ORDER BY place) u
+    ), todo AS (
+        INSERT INTO event_todo (event_id, consumer, asset_id, partition, run_id)
+        SELECT given.id, c.consumer, given.asset_id, given.partition, given.run_id
+        FROM unnest(CAST(:places AS bigint[]), CAST(:consumers AS text[])) AS c(place, consumer)
+        JOIN given ON given.place = c.place
+    )
+    INSERT INTO event (id, kind, asset_id, partition, run_id, task_id, body)
+    SELECT id, kind, asset_id, partition, run_id, task_id, body FROM given
+""")
+
+TAKE_TODO = text("""
+    WITH taken AS (
+        SELECT event_id FROM event_todo WHERE consumer = :consumer
+        ORDER BY created_at, event_id LIMIT :n FOR UPDATE SKIP LOCKED
+    )
+    DELETE FROM event_todo t USING taken WHERE t.consumer = :consumer AND t.event_id = taken.event_id
+    RETURNING t.created_at, t.event_id, t.asset_id, t.partition, t.run_id
+""")
+
+PUT_BACK_TODO = text("""
+    INSERT INTO event_todo (event_id, consumer, asset_id, partition, run_id)
+    SELECT u.event_id, :consumer, u.asset_id, u.partition, u.run_id
+    FROM unnest(CAST(:events AS bigint[]), CAST(:assets AS bigint[]), CAST(:partitions AS text[]), CAST(:runs AS bigint[]))
+         AS u(event_id, asset_id, partition, run_id)
+    ON CONFLICT DO NOTHING
+""")
+
+# In key order: two deciders with the same cells wait for each other at the first of them, and once per cause holds.
+INSERT_AUTOMATION_REQUESTS = text("""
+    INSERT INTO automation_request (asset_id, partition, state_digest, run_id, cause)
+    SELECT * FROM unnest(CAST(:assets AS bigint[]), CAST(:partitions AS text[]), CAST(:digests AS bigint[]),
+                         CAST(:runs AS bigint[]), CAST(:causes AS jsonb[]))
+    ON CONFLICT DO NOTHING
+    RETURNING asset_id, partition
+""")
+
+
+class EventsPart(PostgresPart):
+    def append_events(self, events: Sequence[NewEvent]) -> None:
+        for event in events:
+            if event.for_consumers and (event.asset_id is None or event.partition is None):
+                raise ValueError(
+                    f"the {event.kind} event is for consumers and names no cell: give asset_id and partition"
+                )
+        if not events:
+            return
+        consumers = [
+            (place, name) for place, event in enumerate(events, 1) for name in sorted(set(event.for_consumers))
+        ]
+        self._execute(
+            APPEND_EVENTS,
+            kinds=[event.kind for event in events],
+            assets=[event.asset_id for event in events],
+            partitions=[event.partition for event in events],
+            runs=[event.run_id for event in events],
+            tasks=[event.task_id for event in events],
+            bodies=[to_json(event.body) for event in events],
+            places=[place for place, _ in consumers],
+            consumers=[name for _, name in consumers],
+        )
+
+    def take_todo_skip(self, consumer: str, limit: int) -> list[TodoEvent]:
+        rows = sorted(self._rows(TAKE_TODO, consumer=consumer, n=limit), key=lambda row: (row[0], row[1]))
+        return [TodoEvent(row[1], CellRef(row[2], row[3]), row[4]) for row in rows]
+
+    def put_back_todo(self, consumer: str, events: Sequence[TodoEvent]) -> None:
+        if events:
+            self._execute(
+                PUT_BACK_TODO,
+                consumer=consumer,
+                events=[event.event_id for event in events],
+                **cell_arrays([event.cell for event in events]),
+                runs=[event.run_id for event in events],
+            )
+
+    def insert_automation_requests(self, requests: Sequence[AutomationRequest]) -> set[CellRef]:
+        rows = sorted(requests, key=lambda request: (request.cell, to_signed(request.state_digest)))
+        if not rows:
+            return set()
+        new = self._rows(
+            INSERT_AUTOMATION_REQUESTS,
+            **cell_arrays([request.cell for request in rows]),
+            digests=[to_signed(request.state_digest) for request in rows],
+            runs=[request.run_id for request in rows],
+            causes=[to_json(request.cause) for request in rows],
+        )
+        return {CellRef(row[0], row[1]) for row in new}

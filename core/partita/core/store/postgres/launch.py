@@ -1,0 +1,230 @@
+"""Launching: runs with their pins, tasks, edges, cells and their owners, causes, backfills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import text
+
+from partita.core.store.encode import clean_text, pool_set_text, retry_text, to_json
+from partita.core.store.postgres.base import PostgresPart, cell_arrays, ordered
+from partita.core.store.values import (
+    BackfillId,
+    CellCause,
+    CellRef,
+    NewRun,
+    NewTask,
+    NewTaskCell,
+    RunId,
+    TaskId,
+)
+
+_OPEN_TRIES = 20
+
+RESERVE_TASK_IDS = text("SELECT nextval('task_id_seq') FROM generate_series(1, :n)")
+
+# Waits for a transaction that is claiming one of the same cells (the unique key does it), in cell order, so that two
+# launches cannot wait for each other.
+OPEN_CELLS = text("""
+    INSERT INTO open_cell (asset_id, partition, task_id)
+    SELECT u.asset_id, u.partition, u.task_id
+    FROM unnest(CAST(:assets AS bigint[]), CAST(:partitions AS text[]), CAST(:tasks AS bigint[]))
+         AS u(asset_id, partition, task_id)
+    ON CONFLICT DO NOTHING
+    RETURNING asset_id, partition
+""")
+
+# A statement of its own: the owner that OPEN_CELLS waited for is not in that statement's snapshot.
+READ_OWNERS = text("""
+    SELECT o.asset_id, o.partition, o.task_id
+    FROM unnest(CAST(:assets AS bigint[]), CAST(:partitions AS text[])) AS u(asset_id, partition)
+    JOIN open_cell o ON o.asset_id = u.asset_id AND o.partition = u.partition
+""")
+
+INSERT_RUN = text("""
+    WITH new AS (
+        INSERT INTO run (backfill_id, state, lane, priority, cause, request, plan_hash, as_of, params, task_count)
+        VALUES (:backfill_id, 'running', :lane, :priority, CAST(:cause AS jsonb), CAST(:request AS jsonb), :plan_hash, :as_of,
+                CAST(:params AS jsonb), :task_count)
+        RETURNING id
+    ), pins AS (
+        INSERT INTO run_pin (run_id, location_id, snapshot_id)
+        SELECT new.id, u.location_id, u.snapshot_id
+        FROM new, unnest(CAST(:locations AS bigint[]), CAST(:snapshots AS bigint[])) AS u(location_id, snapshot_id)
+    )
+    SELECT id FROM new
+""")
+
+INSERT_TASKS = text("""
+    INSERT INTO task (id, run_id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, priority, wave,
+                      conditional, retry, timeout_s, cell_count, ready_at, reason, reason_detail)
+    SELECT u.id, :run_id, u.kind, u.step, u.location_id, u.snapshot_id, u.state, u.rule, u.waiting_on, u.pool_set, u.lane,
+           u.priority, u.wave, u.conditional, u.retry, u.timeout_s, u.cell_count,
+           CASE WHEN u.state = 'scheduled' THEN now() END,
+           CASE WHEN u.state = 'none' THEN 'upstream' END,
+           CASE WHEN u.state = 'none' THEN jsonb_build_object('waiting_on', u.waiting_on) END
+    FROM unnest(CAST(:ids AS bigint[]), CAST(:kinds AS text[]), CAST(:steps AS text[]), CAST(:locations AS bigint[]),
+                CAST(:snapshots AS bigint[]), CAST(:states AS text[]), CAST(:rules AS text[]), CAST(:waiting AS integer[]),
+                CAST(:pool_sets AS text[]), CAST(:lanes AS text[]), CAST(:priorities AS integer[]), CAST(:waves AS integer[]),
+                CAST(:conditionals AS boolean[]), CAST(:retries AS jsonb[]), CAST(:timeouts AS float8[]),
+                CAST(:cell_counts AS integer[]))
+         AS u(id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, priority, wave, conditional,
+              retry, timeout_s, cell_count)
+""")
+
+INSERT_EDGES = text("""
+    INSERT INTO task_edge (upstream_id, downstream_id)
+    SELECT * FROM unnest(CAST(:upstream AS bigint[]), CAST(:downstream AS bigint[]))
+    ON CONFLICT DO NOTHING
+""")
+
+# The cell rows first (in cell order), then the task's cells.
+INSERT_TASK_CELLS = text("""
+    WITH new AS (
+        SELECT * FROM unnest(CAST(:tasks AS bigint[]), CAST(:assets AS bigint[]), CAST(:partitions AS text[]),
+                             CAST(:reasons AS text[]), CAST(:starts AS timestamptz[]), CAST(:ends AS timestamptz[]))
+             AS u(task_id, asset_id, partition, reason, window_start, window_end)
+    ), cells AS (
+        INSERT INTO cell (asset_id, partition, window_start, window_end)
+        SELECT new.asset_id, new.partition, new.window_start, new.window_end FROM new
+        ON CONFLICT DO NOTHING
+    )
+    INSERT INTO task_cell (task_id, asset_id, partition, reason)
+    SELECT new.task_id, new.asset_id, new.partition, new.reason FROM new
+""")
+
+INSERT_CAUSES = text("""
+    INSERT INTO cell_cause (asset_id, partition, task_id, run_id, waits)
+    SELECT * FROM unnest(CAST(:assets AS bigint[]), CAST(:partitions AS text[]), CAST(:tasks AS bigint[]),
+                         CAST(:runs AS bigint[]), CAST(:waits AS boolean[]))
+    ON CONFLICT DO NOTHING
+""")
+
+TAKE_WAITING_CAUSES = text("""
+    DELETE FROM cell_cause WHERE task_id = ANY(CAST(:tasks AS bigint[])) AND waits
+    RETURNING asset_id, partition, task_id, run_id
+""")
+
+INSERT_BACKFILL = text("""
+    INSERT INTO backfill (name, state, request, max_active, created_by)
+    VALUES (:name, 'running', CAST(:request AS jsonb), :max_active, :created_by)
+    RETURNING id
+""")
+
+
+class LaunchPart(PostgresPart):
+    def reserve_task_ids(self, n: int) -> list[TaskId]:
+        return sorted(row[0] for row in self._rows(RESERVE_TASK_IDS, n=n))
+
+    def open_cells(self, owners: Iterable[tuple[CellRef, TaskId]]) -> dict[CellRef, TaskId]:
+        left = dict(ordered(owners, lambda owner: owner[0], "open_cells"))
+        taken: dict[CellRef, TaskId] = {}
+        for _ in range(_OPEN_TRIES):
+            if not left:
+                return taken
+            arrays = cell_arrays(list(left))
+            opened = {CellRef(*row) for row in self._rows(OPEN_CELLS, **arrays, tasks=list(left.values()))}
+            left = {cell: task_id for cell, task_id in left.items() if cell not in opened}
+            if left:
+                found = self.open_owners(list(left))
+                taken |= found
+                # What is neither ours nor anybody's was closed between the two statements.
+                left = {cell: task_id for cell, task_id in left.items() if cell not in found}
+        raise self._conflict(
+            f"{len(left)} cells were opened and closed by others {_OPEN_TRIES} times while they were claimed"
+        )
+
+    def open_owners(self, cells: Sequence[CellRef]) -> dict[CellRef, TaskId]:
+        rows = self._rows(READ_OWNERS, **cell_arrays(sorted(set(cells))))
+        return {CellRef(row[0], row[1]): row[2] for row in rows}
+
+    def insert_run(self, run: NewRun) -> RunId:
+        rows = self._rows(
+            INSERT_RUN,
+            backfill_id=run.backfill_id,
+            lane=run.lane,
+            priority=run.priority,
+            cause=to_json(run.cause),
+            request=to_json(run.request),
+            plan_hash=run.plan_hash,
+            as_of=run.as_of,
+            params=to_json(run.params),
+            task_count=run.task_count,
+            locations=[location_id for location_id, _ in run.pins],
+            snapshots=[snapshot_id for _, snapshot_id in run.pins],
+        )
+        return RunId(rows[0][0])
+
+    def insert_tasks(self, run_id: RunId, tasks: Sequence[NewTask]) -> None:
+        rows: list[NewTask] = ordered(tasks, lambda task: task.id, "insert_tasks")
+        if not rows:
+            return
+        self._execute(
+            INSERT_TASKS,
+            run_id=run_id,
+            ids=[task.id for task in rows],
+            kinds=[task.kind for task in rows],
+            steps=[task.step for task in rows],
+            locations=[task.location_id for task in rows],
+            snapshots=[task.snapshot_id for task in rows],
+            states=[task.state.value for task in rows],
+            rules=[task.rule for task in rows],
+            waiting=[task.waiting_on for task in rows],
+            pool_sets=[pool_set_text(task.pools) for task in rows],
+            lanes=[task.lane for task in rows],
+            priorities=[task.priority for task in rows],
+            waves=[task.wave for task in rows],
+            conditionals=[task.conditional for task in rows],
+            retries=[retry_text(task.retry) for task in rows],
+            timeouts=[task.timeout_s for task in rows],
+            cell_counts=[task.cell_count for task in rows],
+        )
+
+    def insert_edges(self, edges: Iterable[tuple[TaskId, TaskId]]) -> None:
+        rows = sorted(set(edges))
+        if rows:
+            upstream, downstream = zip(*rows, strict=True)
+            self._execute(INSERT_EDGES, upstream=list(upstream), downstream=list(downstream))
+
+    def insert_task_cells(self, cells: Iterable[NewTaskCell]) -> None:
+        rows: list[NewTaskCell] = ordered(cells, lambda new: (new.cell, new.task_id), "insert_task_cells")
+        if not rows:
+            return
+        self._execute(
+            INSERT_TASK_CELLS,
+            **cell_arrays([new.cell for new in rows]),
+            tasks=[new.task_id for new in rows],
+            reasons=[new.reason for new in rows],
+            starts=[new.window[0] if new.window else None for new in rows],
+            ends=[new.window[1] if new.window else None for new in rows],
+        )
+
+    def insert_causes(self, causes: Iterable[CellCause]) -> None:
+        rows = sorted(causes, key=lambda cause: (cause.task_id, cause.cell, cause.run_id))
+        if not rows:
+            return
+        self._execute(
+            INSERT_CAUSES,
+            **cell_arrays([cause.cell for cause in rows]),
+            tasks=[cause.task_id for cause in rows],
+            runs=[cause.run_id for cause in rows],
+            waits=[cause.waits for cause in rows],
+        )
+
+    def take_waiting_causes(self, task_ids: Sequence[TaskId]) -> list[CellCause]:
+        rows = self._rows(TAKE_WAITING_CAUSES, tasks=sorted(set(task_ids)))
+        causes = [CellCause(CellRef(row[0], row[1]), row[2], row[3], True) for row in rows]
+        return sorted(causes, key=lambda cause: (cause.task_id, cause.cell, cause.run_id))
+
+    def insert_backfill(
+        self, name: str, request: Mapping[str, Any], max_active: int | None, created_by: str
+    ) -> BackfillId:
+        rows = self._rows(
+            INSERT_BACKFILL,
+            name=clean_text(name),
+            request=to_json(request),
+            max_active=max_active,
+            created_by=clean_text(created_by),
+        )
+        return BackfillId(rows[0][0])

@@ -1,0 +1,218 @@
+"""Tasks: the selections that lock, the compare-and-set, the cells of a task."""
+
+# ruff: noqa: S608 - statements are put together from constants of this package only
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import text
+
+from partita.core.store.encode import optional_json, optional_text, pool_set_text
+from partita.core.store.postgres.base import TASK_COLUMNS, TERMINAL, PostgresPart, cell_arrays, ordered
+from partita.core.store.values import (
+    CellRef,
+    CellState,
+    LocationId,
+    PoolUse,
+    RunId,
+    SnapshotId,
+    Task,
+    TaskCell,
+    TaskCellUpdate,
+    TaskId,
+    TaskUpdate,
+    WorkerId,
+)
+
+# FOR NO KEY UPDATE everywhere: no statement changes a key, and the weaker lock does not meet those of foreign keys.
+LOCK_TASKS = text(f"""
+    SELECT {TASK_COLUMNS} FROM task t WHERE t.id = ANY(CAST(:ids AS bigint[])) ORDER BY t.id FOR NO KEY UPDATE
+""")
+
+LOCK_DOWNSTREAM = text(f"""
+    SELECT {TASK_COLUMNS} FROM task t
+    WHERE t.id IN (SELECT downstream_id FROM task_edge WHERE upstream_id = ANY(CAST(:ids AS bigint[])))
+      AND t.state NOT IN {TERMINAL}
+    ORDER BY t.id FOR NO KEY UPDATE OF t
+""")
+
+LOCK_ALL_BELOW = text(f"""
+    WITH RECURSIVE below(id) AS (
+        SELECT downstream_id FROM task_edge WHERE upstream_id = ANY(CAST(:ids AS bigint[]))
+        UNION
+        SELECT e.downstream_id FROM below b JOIN task_edge e ON e.upstream_id = b.id
+    )
+    SELECT {TASK_COLUMNS} FROM task t
+    WHERE t.id IN (SELECT id FROM below) AND t.state NOT IN {TERMINAL}
+    ORDER BY t.id FOR NO KEY UPDATE OF t
+""")
+
+EDGES_FROM = text("""
+    SELECT upstream_id, downstream_id FROM task_edge WHERE upstream_id = ANY(CAST(:ids AS bigint[])) ORDER BY 1, 2
+""")
+
+# Walks the partial index task_scheduled of one pool set.
+LOCK_SCHEDULED = text(f"""
+    SELECT {TASK_COLUMNS} FROM task t WHERE t.state = 'scheduled' AND t.pool_set = :pool_set
+    ORDER BY t.priority DESC, t.ready_at, t.id LIMIT :n FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+# The best of each pin by the index task_queued, then the best of all. It locks up to n of every pin for the moment of the
+# claim; that is the price of never walking past the tasks of other versions.
+LOCK_QUEUED = text(f"""
+    SELECT q.* FROM unnest(CAST(:locations AS bigint[]), CAST(:snapshots AS bigint[])) AS pin(location_id, snapshot_id)
+    CROSS JOIN LATERAL (
+        SELECT {TASK_COLUMNS} FROM task t
+        WHERE t.state = 'queued' AND t.location_id = pin.location_id AND t.snapshot_id = pin.snapshot_id
+        ORDER BY t.priority DESC, t.queued_at, t.id LIMIT :n FOR NO KEY UPDATE SKIP LOCKED
+    ) q
+    ORDER BY q.priority DESC, q.queued_at, q.id LIMIT :n
+""")
+
+LOCK_DUE_RETRIES = text(f"""
+    SELECT {TASK_COLUMNS} FROM task t WHERE t.state = 'up_for_retry' AND t.not_before <= now()
+    ORDER BY t.not_before, t.id LIMIT :n FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+LOCK_TASKS_OF_WORKERS = text(f"""
+    SELECT {TASK_COLUMNS} FROM task t WHERE t.state = 'running' AND t.worker_id = ANY(CAST(:workers AS text[]))
+    ORDER BY t.id FOR NO KEY UPDATE
+""")
+
+CANCELLED_TASKS_OF_WORKER = text(f"""
+    SELECT {TASK_COLUMNS} FROM task t WHERE t.state = 'running' AND t.worker_id = :worker AND t.cancel_requested ORDER BY t.id
+""")
+
+LOCK_OPEN_TASKS_OF_RUN = text(f"""
+    SELECT {TASK_COLUMNS} FROM task t WHERE t.run_id = :run AND t.state NOT IN {TERMINAL} ORDER BY t.id FOR NO KEY UPDATE
+""")
+
+# The compare-and-set of every transition. A terminal row is never written: it is in no expected state.
+WRITE_TASKS = text(f"""
+    UPDATE task t
+    SET state = u.state, outcome = u.outcome, waiting_on = u.waiting_on, bad_upstream = u.bad_upstream,
+        skip_upstream = u.skip_upstream, attempt_number = u.attempt_number, user_failures = u.user_failures,
+        infra_losses = u.infra_losses, not_before = u.not_before, worker_id = u.worker_id, attempt_id = u.attempt_id,
+        fence = u.fence, cancel_requested = u.cancel_requested, ready_at = u.ready_at, queued_at = u.queued_at,
+        reason = u.reason, reason_detail = u.reason_detail, error = u.error,
+        started_at = coalesce(u.started_at, t.started_at), finished_at = coalesce(u.finished_at, t.finished_at)
+    FROM unnest(CAST(:ids AS bigint[]), CAST(:expect_states AS text[]), CAST(:expect_fences AS bigint[]),
+                CAST(:states AS text[]), CAST(:outcomes AS text[]), CAST(:waiting AS integer[]), CAST(:bad AS integer[]),
+                CAST(:skip AS integer[]), CAST(:numbers AS integer[]), CAST(:failures AS integer[]), CAST(:losses AS integer[]),
+                CAST(:not_before AS timestamptz[]), CAST(:workers AS text[]), CAST(:attempts AS bigint[]),
+                CAST(:fences AS bigint[]), CAST(:cancels AS boolean[]), CAST(:ready_at AS timestamptz[]),
+                CAST(:queued_at AS timestamptz[]), CAST(:reasons AS text[]), CAST(:details AS jsonb[]), CAST(:errors AS text[]),
+                CAST(:started_at AS timestamptz[]), CAST(:finished_at AS timestamptz[]))
+         AS u(id, expect_state, expect_fence, state, outcome, waiting_on, bad_upstream, skip_upstream, attempt_number,
+              user_failures, infra_losses, not_before, worker_id, attempt_id, fence, cancel_requested, ready_at, queued_at,
+              reason, reason_detail, error, started_at, finished_at)
+    WHERE t.id = u.id AND t.state = u.expect_state AND t.fence = u.expect_fence AND t.state NOT IN {TERMINAL}
+""")
+
+TASK_CELLS = text("""
+    SELECT task_id, asset_id, partition, state, reason FROM task_cell WHERE task_id = ANY(CAST(:ids AS bigint[]))
+    ORDER BY task_id, asset_id, partition
+""")
+
+WRITE_TASK_CELLS = text("""
+    UPDATE task_cell c SET state = u.state, data_version = u.data_version, error = u.error
+    FROM unnest(CAST(:tasks AS bigint[]), CAST(:assets AS bigint[]), CAST(:partitions AS text[]), CAST(:states AS text[]),
+                CAST(:versions AS text[]), CAST(:errors AS text[]))
+         AS u(task_id, asset_id, partition, state, data_version, error)
+    WHERE c.task_id = u.task_id AND c.asset_id = u.asset_id AND c.partition = u.partition
+""")
+
+CLOSE_CELLS = text("DELETE FROM open_cell WHERE task_id = ANY(CAST(:ids AS bigint[]))")
+
+
+class TasksPart(PostgresPart):
+    def lock_tasks(self, ids: Sequence[TaskId]) -> list[Task]:
+        return self._tasks(LOCK_TASKS, ids=sorted(set(ids)))
+
+    def lock_dependents(self, ids: Sequence[TaskId], *, closure: bool) -> list[Task]:
+        return self._tasks(LOCK_ALL_BELOW if closure else LOCK_DOWNSTREAM, ids=sorted(set(ids)))
+
+    def edges_from(self, ids: Sequence[TaskId]) -> list[tuple[TaskId, TaskId]]:
+        return [(row[0], row[1]) for row in self._rows(EDGES_FROM, ids=sorted(set(ids)))]
+
+    def lock_scheduled_skip(self, pool_set: tuple[PoolUse, ...], limit: int) -> list[Task]:
+        return self._tasks(LOCK_SCHEDULED, pool_set=pool_set_text(pool_set), n=limit)
+
+    def lock_queued_skip(self, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int) -> list[Task]:
+        wanted = sorted(set(pins))
+        return self._tasks(
+            LOCK_QUEUED,
+            locations=[location_id for location_id, _ in wanted],
+            snapshots=[snapshot_id for _, snapshot_id in wanted],
+            n=limit,
+        )
+
+    def lock_due_retries_skip(self, limit: int) -> list[Task]:
+        return self._tasks(LOCK_DUE_RETRIES, n=limit)
+
+    def lock_tasks_of_workers(self, workers: Sequence[WorkerId]) -> list[Task]:
+        return self._tasks(LOCK_TASKS_OF_WORKERS, workers=sorted(set(workers)))
+
+    def cancelled_tasks_of_worker(self, worker_id: WorkerId) -> list[Task]:
+        return self._tasks(CANCELLED_TASKS_OF_WORKER, worker=worker_id)
+
+    def lock_open_tasks_of_run(self, run_id: RunId) -> list[Task]:
+        return self._tasks(LOCK_OPEN_TASKS_OF_RUN, run=run_id)
+
+    def write_tasks(self, updates: Sequence[TaskUpdate]) -> None:
+        rows: list[TaskUpdate] = ordered(updates, lambda update: update.id, "write_tasks")
+        if not rows:
+            return
+        written = self._execute(WRITE_TASKS, **_columns(rows)).rowcount
+        self._expect(written, len(rows), f"tasks {[update.id for update in rows[:20]]}")
+
+    def task_cells(self, task_ids: Sequence[TaskId]) -> list[TaskCell]:
+        rows = self._rows(TASK_CELLS, ids=sorted(set(task_ids)))
+        return [TaskCell(row[0], CellRef(row[1], row[2]), CellState(row[3]), row[4]) for row in rows]
+
+    def write_task_cells(self, updates: Sequence[TaskCellUpdate]) -> None:
+        rows: list[TaskCellUpdate] = ordered(updates, lambda update: (update.task_id, update.cell), "write_task_cells")
+        if not rows:
+            return
+        written = self._execute(
+            WRITE_TASK_CELLS,
+            **cell_arrays([update.cell for update in rows]),
+            tasks=[update.task_id for update in rows],
+            states=[update.state.value for update in rows],
+            versions=[update.data_version for update in rows],
+            errors=[optional_text(update.error) for update in rows],
+        ).rowcount
+        self._expect(written, len(rows), "cells of tasks")
+
+    def close_cells(self, task_ids: Sequence[TaskId]) -> None:
+        self._execute(CLOSE_CELLS, ids=sorted(set(task_ids)))
+
+
+def _columns(rows: Sequence[TaskUpdate]) -> dict[str, list[Any]]:
+    return {
+        "ids": [update.id for update in rows],
+        "expect_states": [update.expect_state.value for update in rows],
+        "expect_fences": [update.expect_fence for update in rows],
+        "states": [update.state.value for update in rows],
+        "outcomes": [update.outcome for update in rows],
+        "waiting": [update.waiting_on for update in rows],
+        "bad": [update.bad_upstream for update in rows],
+        "skip": [update.skip_upstream for update in rows],
+        "numbers": [update.attempt_number for update in rows],
+        "failures": [update.user_failures for update in rows],
+        "losses": [update.infra_losses for update in rows],
+        "not_before": [update.not_before for update in rows],
+        "workers": [update.worker_id for update in rows],
+        "attempts": [update.attempt_id for update in rows],
+        "fences": [update.fence for update in rows],
+        "cancels": [update.cancel_requested for update in rows],
+        "ready_at": [update.ready_at for update in rows],
+        "queued_at": [update.queued_at for update in rows],
+        "reasons": [None if update.reason is None else update.reason.value for update in rows],
+        "details": [optional_json(update.reason_detail) for update in rows],
+        "errors": [optional_text(update.error) for update in rows],
+        "started_at": [update.started_at for update in rows],
+        "finished_at": [update.finished_at for update in rows],
+    }
