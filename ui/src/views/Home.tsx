@@ -1,3 +1,124 @@
+// Home: what needs somebody, how the whole stands, what runs now and what ran last.
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useRouter } from "@tanstack/react-router";
+import { summary } from "../api/queries";
+import type { Summary } from "../api/types";
+import { Empty, Loaded, Skeleton } from "../design/Feedback";
+import { Icon } from "../design/Icon";
+import { MiniBar, StateCounts } from "../design/StateChip";
+import { StateGlyph } from "../design/StateGlyph";
+import { totalOf } from "../design/states";
+import { plural } from "../lib/format";
+import { RunTable } from "./RunTable";
+import "./lists.css";
+
 export function Home() {
-  return null;
+  const query = useQuery(summary());
+  return (
+    <div className="page">
+      <header className="page-head">
+        <h1>Home</h1>
+      </header>
+      <div className="page-scroll">
+        <Loaded query={query} skeleton={<Skeleton rows={8} height={28} />}>
+          {(value) => (totalOf(value.counts) === 0 && value.recent_runs.length === 0 ? <First /> : <Body value={value} />)}
+        </Loaded>
+      </div>
+    </div>
+  );
+}
+
+function First() {
+  return (
+    <Empty title="Nothing is here yet" command="partita dev examples/flights">
+      Load a code location and its assets, their partitions and what needs you will be on this page.
+    </Empty>
+  );
+}
+
+const GLYPH: Record<string, string> = { bad: "failed", warn: "stale", info: "deferred" };
+
+function Needs({ list }: { list: Summary["needs_me"] }) {
+  const router = useRouter();
+  if (list.length === 0)
+    return (
+      <p className="row">
+        <StateGlyph state="fresh" />
+        Nothing needs you.
+      </p>
+    );
+  return (
+    <ul className="needs">
+      {list.map((need) => (
+        <li key={`${need.text}${need.link}`}>
+          <a
+            href={need.link}
+            onClick={(event) => {
+              if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+              event.preventDefault();
+              router.history.push(need.link);
+            }}
+          >
+            <StateGlyph state={GLYPH[need.severity] ?? "missing"} />
+            <span>{need.text}</span>
+            <Icon name="right" size={14} />
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Body({ value }: { value: Summary }) {
+  const navigate = useNavigate();
+  return (
+    <>
+      <div className="home-grid">
+        <section className="section">
+          <header>
+            <h2>Needs you</h2>
+          </header>
+          <Needs list={value.needs_me} />
+        </section>
+        <section className="section">
+          <header>
+            <h2>All partitions</h2>
+            <span className="quiet">{plural(totalOf(value.counts), "partition")}</span>
+          </header>
+          <div className="stack">
+            <MiniBar counts={value.counts} tall />
+            <StateCounts
+              counts={value.counts}
+              label="Partitions by state"
+              onPick={(state) => void navigate({ to: "/assets", search: { state: state ?? undefined } })}
+            />
+          </div>
+        </section>
+      </div>
+      <section className="section">
+        <header>
+          <h2>Running now</h2>
+        </header>
+        {value.running_runs.length > 0 ? (
+          <RunTable runs={value.running_runs} brief />
+        ) : (
+          <p className="quiet">No run is open.</p>
+        )}
+      </section>
+      <section className="section">
+        <header>
+          <h2>Recent runs</h2>
+          <span className="grow" />
+          <Link className="btn small" to="/runs">
+            Show all runs
+          </Link>
+        </header>
+        {value.recent_runs.length > 0 ? (
+          <RunTable runs={value.recent_runs} brief />
+        ) : (
+          <p className="quiet">Runs that ended will be listed here.</p>
+        )}
+      </section>
+    </>
+  );
 }

@@ -1,3 +1,191 @@
+// One asset: the verdict and what to do, its partitions with the selection, and the facts around it.
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useState } from "react";
+import { asset as assetQuery } from "../../api/queries";
+import type { AssetDetail } from "../../api/types";
+import { CopyButton } from "../../design/Copy";
+import { Empty, Loaded, Problem, Skeleton } from "../../design/Feedback";
+import { PartitionStrip, SingleCell } from "../../strip/PartitionStrip";
+import { SelectionBar } from "../../strip/SelectionBar";
+import type { Window } from "../../strip/zoom";
+import { CellPanel } from "./CellPanel";
+import { Facts } from "./Facts";
+import { PartitionList } from "./PartitionList";
+import { VerdictLine } from "./VerdictLine";
+import "./asset.css";
+
+function numberOr(text: string | undefined): number | null {
+  const n = Number(text);
+  return text === undefined || !Number.isFinite(n) ? null : n;
+}
+
 export function Asset() {
-  return null;
+  const { key } = useSearch({ from: "/asset" });
+  if (!key)
+    return (
+      <div className="page">
+        <div className="page-scroll" style={{ paddingTop: 24 }}>
+          <Empty title="No asset is named in the address" command="partita assets">
+            An address of an asset ends in ?key=, as in /asset?key=raw/flights.
+          </Empty>
+        </div>
+      </div>
+    );
+  return <AssetPage key={key} assetKey={key} />;
+}
+
+function AssetPage({ assetKey }: { assetKey: string }) {
+  const query = useQuery(assetQuery(assetKey));
+  return (
+    <div className="page">
+      <header className="page-head">
+        <h1 className="mono asset-title">{assetKey}</h1>
+        <CopyButton text={assetKey} what="Copy asset key" />
+        {query.data && <Badges asset={query.data} />}
+      </header>
+      <Loaded
+        query={query}
+        skeleton={
+          <div className="page-scroll">
+            <Skeleton rows={8} />
+          </div>
+        }
+      >
+        {(asset) => <Body asset={asset} />}
+      </Loaded>
+    </div>
+  );
+}
+
+function Badges({ asset }: { asset: AssetDetail }) {
+  return (
+    <span className="row wrap">
+      {asset.external && <span className="tag">external</span>}
+      {asset.automation && (
+        <span className="tag" data-tip="Materialized by automation">
+          {asset.automation.type}
+        </span>
+      )}
+      {asset.kinds.map((kind) => (
+        <span key={kind} className="tag">
+          {kind}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Body({ asset }: { asset: AssetDetail }) {
+  const search = useSearch({ from: "/asset" });
+  const navigate = useNavigate({ from: "/asset" });
+  const [draft, setDraft] = useState<string | null>(null);
+  const patch = useCallback(
+    (change: Partial<typeof search>) =>
+      void navigate({ search: (before) => ({ ...before, ...change }), replace: true }),
+    [navigate],
+  );
+  const onText = useCallback((sel: string) => patch({ sel: sel || undefined }), [patch]);
+  const lo = numberOr(search.lo);
+  const hi = numberOr(search.hi);
+  const partitioned = asset.partitions_kind !== "none";
+  const text = draft ?? search.sel ?? "";
+  const showsBar = !asset.external && (partitioned ? text !== "" : true);
+  const asList = search.as === "list";
+  return (
+    <div className="page-scroll with-panel">
+      <div className="asset-main">
+        <VerdictLine asset={asset} />
+        {asset.load_error && (
+          <Problem
+            error={
+              new Error(`The module of this asset does not load; its last good definition is used. ${asset.load_error}`)
+            }
+          />
+        )}
+        <section className="section">
+          <header>
+            <h2>Partitions</h2>
+            <span className="quiet grow">{describePartitions(asset)}</span>
+            {partitioned && (
+              <>
+                {!asset.external && text === "" && (
+                  <button type="button" className="btn small" onClick={() => onText("all")}>
+                    Select all partitions
+                  </button>
+                )}
+                <span className="segmented">
+                  <button type="button" aria-pressed={!asList} onClick={() => patch({ as: undefined })}>
+                    Strip
+                  </button>
+                  <button type="button" aria-pressed={asList} onClick={() => patch({ as: "list" })}>
+                    List
+                  </button>
+                </span>
+              </>
+            )}
+          </header>
+          {!partitioned ? (
+            <SingleCell asset={asset} />
+          ) : asList ? (
+            <PartitionList
+              asset={asset}
+              state={search.state}
+              onState={(state) => patch({ state: state ?? undefined })}
+              onOpen={(cell) => patch({ cell })}
+            />
+          ) : (
+            <PartitionStrip
+              asset={asset}
+              text={text}
+              window={lo !== null && hi !== null ? { lo, hi } : null}
+              year={numberOr(search.year)}
+              openKey={search.cell ?? null}
+              onText={onText}
+              onDraft={setDraft}
+              onOpen={(cell) => patch({ cell: cell ?? undefined })}
+              onWindow={(window: Window | null) =>
+                patch({ lo: window ? String(window.lo) : undefined, hi: window ? String(window.hi) : undefined })
+              }
+              onYear={(year) => patch({ year: String(year) })}
+            />
+          )}
+          {asset.external && (
+            <p className="quiet" style={{ marginTop: 12 }}>
+              External: partita does not make this data, it only records it.
+            </p>
+          )}
+        </section>
+        <Facts asset={asset} />
+        {showsBar && (
+          <SelectionBar
+            assetKey={asset.key}
+            text={text}
+            dragging={draft !== null}
+            partitioned={partitioned}
+            onText={onText}
+          />
+        )}
+      </div>
+      {(search.cell !== undefined || !partitioned) && (
+        <CellPanel
+          assetKey={asset.key}
+          partition={partitioned ? (search.cell ?? "") : ""}
+          onClose={partitioned ? () => patch({ cell: undefined }) : undefined}
+          external={asset.external}
+        />
+      )}
+    </div>
+  );
+}
+
+function describePartitions(asset: AssetDetail): string {
+  const { dims, tz, cadence } = asset.partitions;
+  const n = asset.partition_count.toLocaleString("en-US");
+  if (asset.partitions_kind === "none") return "one, the whole asset";
+  if (asset.partitions_kind === "multi") {
+    const shape = dims.map((dim) => `${dim.size.toLocaleString("en-US")} ${dim.name}`).join(" × ");
+    return `${n} (${shape})${tz ? `, ${tz}` : ""}`;
+  }
+  return [n, cadence && cadence !== "other" ? `by ${cadence}` : asset.partitions_kind, tz].filter(Boolean).join(", ");
 }
