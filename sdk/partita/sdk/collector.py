@@ -117,12 +117,12 @@ class Collector:
     def site(self, frame: FrameType) -> CallSite:
         """Describe the caller whose frame is `frame`."""
         modules = tuple(dict.fromkeys(_modules_until_import(frame)))
-        listed = next((owner for name in modules if (owner := self._listed_owner(name)) is not None), None)
+        listed = next((owner for name in modules if (owner := self.owner_of(name)) is not None), None)
         place = Place(listed or self.loading or modules[0], self._file(frame), frame.f_lineno)
         local_names = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
         return CallSite(place, modules, local_names)
 
-    def _listed_owner(self, module: str) -> str | None:
+    def owner_of(self, module: str) -> str | None:
         """The most specific listed module that is `module` or a package above it."""
         owners = [name for name in self.listed if module == name or module.startswith(f"{name}.")]
         return max(owners, key=len, default=None)

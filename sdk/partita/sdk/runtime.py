@@ -8,6 +8,8 @@ It raises `DefinitionError` only for what is no module's fault: a missing folder
 they are its result. User code imports `partita.sdk`, never this.
 """
 
+from partita.sdk.execute import run_step
+from partita.sdk.load import LoadedLocation, load_location
 from partita.sdk.runtime_values import (
     CellKind,
     CellOutcome,
@@ -20,6 +22,7 @@ from partita.sdk.runtime_values import (
     StepStatus,
     TargetCell,
 )
+from partita.sdk.snapshot import StepHandle
 
 __all__ = [
     "CellKind",
@@ -27,9 +30,13 @@ __all__ = [
     "CheckOutcome",
     "InputBinding",
     "InputCell",
+    "LoadedLocation",
     "Reporter",
+    "StepHandle",
     "StepRequest",
     "StepResult",
     "StepStatus",
     "TargetCell",
+    "load_location",
+    "run_step",
 ]

@@ -1,0 +1,71 @@
+"""Cuts the cells of a step into tasks by its batch policy, for runs in process.
+
+Owns nothing but the cut; for deployed runs the planner makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import assert_never
+from zoneinfo import ZoneInfo
+
+from partita.assets import (
+    AnyBatchSpec,
+    BatchSpec,
+    MultiPartitions,
+    PartitionSet,
+    PartitionSpace,
+    PerBatchSpec,
+    SingleBatchSpec,
+    TimePartitions,
+    UpToBatchSpec,
+)
+
+_HOURS = {"h": 1, "d": 24}
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - slices are counted in wall time of the dimension's zone
+
+
+def tasks_of(batch: BatchSpec, space: PartitionSpace, cells: PartitionSet) -> list[list[int]]:
+    """The ordinals of each task, in order of the first."""
+    ordinals = list(cells)
+    if isinstance(batch, SingleBatchSpec):
+        return [[one] for one in ordinals]
+    if isinstance(batch, AnyBatchSpec):
+        return [ordinals] if ordinals else []
+    if isinstance(batch, UpToBatchSpec):
+        return [ordinals[first : first + batch.n] for first in range(0, len(ordinals), batch.n)]
+    if isinstance(batch, PerBatchSpec):
+        return _per(batch, space, ordinals)
+    assert_never(batch)
+
+
+def _per(batch: PerBatchSpec, space: PartitionSpace, ordinals: Sequence[int]) -> list[list[int]]:
+    definition = space.definition
+    assert isinstance(definition, MultiPartitions)
+    found: dict[tuple[object, ...], list[int]] = {}
+    for ordinal in ordinals:
+        keys = space.dimension_keys_at(ordinal)
+        slice_of = tuple(
+            _slice(
+                batch.dims.get(name),
+                scheme.tz if isinstance(scheme, TimePartitions) else "",
+                keys[name],
+                space,
+                ordinal,
+            )
+            for name, scheme in definition.dims
+        )
+        found.setdefault(slice_of, []).append(ordinal)
+    return list(found.values())
+
+
+def _slice(size: str | None, tz: str, key: str, space: PartitionSpace, ordinal: int) -> object:
+    if size is None:
+        return key
+    window = space.window_at(ordinal)
+    if size == "all" or window is None:
+        return None
+    wall = window.start.astimezone(ZoneInfo(tz)).replace(tzinfo=None)
+    hours = int((wall - _EPOCH).total_seconds() // 3600)
+    return hours // (int(size[:-1]) * _HOURS[size[-1]])

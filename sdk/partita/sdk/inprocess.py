@@ -1,0 +1,406 @@
+"""`materialize()`: assets made in this process, by the same runner as deployed ones, over an in-memory publication table.
+
+Owns the order of steps and what is published to whom within one call. Refuses retries, schedules and remembering: that is
+what a deployment is for.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+from partita.assets import (
+    AssetKey,
+    DefinitionError,
+    PartitaError,
+    PartitionSet,
+    PartitionSpace,
+    Snapshot,
+    UnknownAsset,
+    canonical_json,
+    space_of,
+    suggest,
+    to_spec,
+    upstream_of,
+)
+from partita.sdk.batches import tasks_of
+from partita.sdk.collector import Collector, current
+from partita.sdk.declare import AssetFunction, ExternalAsset
+from partita.sdk.definitions import AssetDef
+from partita.sdk.execute import run_step
+from partita.sdk.inputs import read_input
+from partita.sdk.io.base import IOManager, WriteContext
+from partita.sdk.io.lake import Lake
+from partita.sdk.load import LoadedLocation
+from partita.sdk.relation import Relation
+from partita.sdk.resolve import ResolvedInput
+from partita.sdk.resources import Resource, ResourceScope
+from partita.sdk.runtime_values import (
+    CellKind,
+    CellOutcome,
+    CheckOutcome,
+    InputBinding,
+    InputCell,
+    StepRequest,
+    StepResult,
+    StepStatus,
+    TargetCell,
+)
+from partita.sdk.snapshot import StepHandle, resolve_once
+
+T = TypeVar("T")
+Declared = AssetFunction[..., Any] | ExternalAsset
+_EXTERNAL_VERSION = "external"
+
+
+class MaterializationFailed(PartitaError):
+    """A step failed in process. The traceback of the user's code is in its notes."""
+
+
+@dataclass(slots=True, eq=False)
+class _Folder:
+    """A temporary folder that lives as long as somebody holds it."""
+
+    path: Path
+    __weakref__: Any = field(init=False, repr=False)
+
+    @classmethod
+    def make(cls) -> _Folder:
+        folder = cls(Path(tempfile.mkdtemp(prefix="partita-lake-")))
+        weakref.finalize(folder, shutil.rmtree, str(folder.path), ignore_errors=True)
+        return folder
+
+
+@dataclass(eq=False)
+class MaterializeResult:
+    """What happened, cell by cell; the data can be read until the result is dropped."""
+
+    outcomes: list[CellOutcome] = field(default_factory=list)
+    checks: list[CheckOutcome] = field(default_factory=list)
+    logs: list[tuple[str, str]] = field(default_factory=list)
+    """Level and text of every line that steps wrote to `context.log`."""
+    failures: list[tuple[str, StepResult]] = field(default_factory=list)
+    """Step and result of every attempt that neither succeeded nor skipped."""
+    published: dict[tuple[AssetKey, str], InputCell] = field(default_factory=dict)
+    managers: dict[str, IOManager] = field(default_factory=dict)
+    made_by: dict[AssetKey, str] = field(default_factory=dict)
+    """Name of the IO manager that stored each asset."""
+    folder: object = None
+
+    @property
+    def success(self) -> bool:
+        """Whether no step failed."""
+        return not self.failures
+
+    @overload
+    def read(self, asset: str | Declared, partition: str | None = None) -> Relation: ...
+    @overload
+    def read(self, asset: str | Declared, partition: str | None = None, *, kind: type[T]) -> T: ...
+    def read(self, asset: str | Declared, partition: str | None = None, *, kind: Any = Relation) -> Any:
+        """The published rows of an asset: of one partition (its stored key), or of all that this call made."""
+        key = self._key(asset)
+        cells = [cell for (one, name), cell in self.published.items() if one == key and partition in (None, name)]
+        if not cells:
+            known = [name for one, name in self.published if one == key]
+            raise PartitaError(
+                f"asset {key!r} has no published partition {partition!r} here"
+                if known
+                else f"{key!r} was not published here",
+                rule="only what this call made can be read",
+                fix=suggest(partition or "", known),
+            )
+        binding = InputBinding(key, key, self.made_by.get(key, ""), cells=tuple(cells))
+        value = read_input(binding, kind, self.managers, f"read({key!r})")
+        return value.holding(self) if isinstance(value, Relation) else value
+
+    def versions(self, asset: str | Declared) -> dict[str, str]:
+        """Data version by partition."""
+        key = self._key(asset)
+        return {name: cell.data_version for (one, name), cell in self.published.items() if one == key}
+
+    def _key(self, asset: str | Declared) -> AssetKey:
+        if not isinstance(asset, str):
+            return asset.key
+        known = {one for one, _ in self.published}
+        matching = [one for one in known if one == asset] or [one for one in known if one.endswith(f"/{asset}")]
+        return matching[0] if len(matching) == 1 else AssetKey(asset)
+
+    def cell(self, outcome: CellOutcome) -> None:
+        """Reporter: take a cell; a written one is published."""
+        self.outcomes.append(outcome)
+        if outcome.kind is CellKind.WRITTEN:
+            found = InputCell(outcome.partition, outcome.data_version, outcome.location)
+            self.published[AssetKey(outcome.asset), outcome.partition] = found
+
+    def check(self, outcome: CheckOutcome) -> None:
+        """Reporter: take a check."""
+        self.checks.append(outcome)
+
+    def log(self, level: str, text: str) -> None:
+        """Reporter: take a log line."""
+        self.logs.append((level, text))
+
+
+def materialize(
+    assets: Declared | Sequence[Declared],
+    *,
+    partitions: str | Mapping[str, str] | None = None,
+    inputs: Mapping[str, object] | None = None,
+    resources: Iterable[Resource] = (),
+    params: Mapping[str, Mapping[str, Any]] | None = None,
+    lake: Path | None = None,
+    as_of: datetime | None = None,
+    raise_on_error: bool = True,
+) -> MaterializeResult:
+    """Make assets in this process, upstream first, and read their inputs back through the same IO managers.
+
+    `partitions` selects those of the last assets ("2013-01-01", "2013-01-01..2013-01-07", "latest"), or by key; an asset
+    which others of this call read makes the partitions that they need. `inputs` gives the values of upstream assets that
+    are not made here, by key. `params` gives the params of steps, by key. Without `lake` the files go to a temporary folder.
+    Partitions exist as of `as_of` (now). Raises MaterializationFailed at the first failure unless told otherwise.
+    """
+    declared = [assets] if isinstance(assets, AssetFunction | ExternalAsset) else list(assets)
+    location = _location(declared)
+    return materialize_location(
+        location,
+        list(location.steps),
+        partitions=partitions,
+        inputs=inputs,
+        resources=resources,
+        params=params,
+        lake=lake,
+        as_of=as_of,
+        raise_on_error=raise_on_error,
+    )
+
+
+def materialize_location(
+    location: LoadedLocation,
+    steps: Sequence[str],
+    *,
+    partitions: str | Mapping[str, str] | None = None,
+    inputs: Mapping[str, object] | None = None,
+    resources: Iterable[Resource] = (),
+    params: Mapping[str, Mapping[str, Any]] | None = None,
+    lake: Path | None = None,
+    as_of: datetime | None = None,
+    raise_on_error: bool = True,
+) -> MaterializeResult:
+    """`materialize()` for some steps of a loaded location."""
+    run = _Run(location, steps, lake, as_of or datetime.now(UTC), dict(inputs or {}), dict(params or {}))
+    with ResourceScope(resources) as scope:
+        run.go(partitions, scope, raise_on_error=raise_on_error)
+    return run.result
+
+
+class _Run:
+    def __init__(
+        self,
+        location: LoadedLocation,
+        steps: Sequence[str],
+        lake: Path | None,
+        as_of: datetime,
+        inputs: dict[str, object],
+        params: dict[str, Mapping[str, Any]],
+    ) -> None:
+        folder = None if lake is not None else _Folder.make()
+        self._lake = Lake(root=lake if folder is None else folder.path)
+        self._location = replace(location, steps={key: self._stored_here(location.steps[key]) for key in steps})
+        self._as_of = as_of
+        self._inputs = inputs
+        self._params = params
+        self._attempts = 0
+        self._spaces: dict[AssetKey, PartitionSpace] = {}
+        self._assets = location.assets
+        self.result = MaterializeResult(managers={**location.io, "lake": self._lake}, folder=folder)
+        for handle in self._location.steps.values():
+            self.result.made_by.update({key: one.name for key, one in handle.io.items() if one is not None})
+            self.result.managers.update({one.name: one for one in handle.io.values() if one is not None})
+
+    def go(self, partitions: str | Mapping[str, str] | None, scope: ResourceScope, *, raise_on_error: bool) -> None:
+        order = self._order()
+        chosen = self._choose(order, partitions)
+        for step_id in order:
+            handle = self._location.steps[step_id]
+            space = self._space(handle.step.assets[0].key)
+            for ordinals in tasks_of(handle.step.options.batch.spec, space, chosen[step_id]):
+                result = self._attempt(handle, space, ordinals, scope)
+                if result.status in (StepStatus.SUCCESS, StepStatus.SKIPPED):
+                    continue
+                self.result.failures.append((step_id, result))
+                if raise_on_error:
+                    raise _failed(step_id, space, ordinals, result)
+
+    def _stored_here(self, handle: StepHandle) -> StepHandle:
+        managers = {
+            key: self._lake if isinstance(one, Lake) and one.root is None else one for key, one in handle.io.items()
+        }
+        return replace(handle, io=managers)
+
+    def _order(self) -> list[str]:
+        makers = {made.key: key for key, one in self._location.steps.items() for made in one.step.assets}
+        graph = {
+            key: {makers[one.upstream] for one in handle.inputs if one.upstream in makers} - {key}
+            for key, handle in self._location.steps.items()
+        }
+        return list(TopologicalSorter(graph).static_order())
+
+    def _space(self, key: AssetKey) -> PartitionSpace:
+        if key not in self._spaces:
+            self._spaces[key] = space_of(self._assets[key].partitions, self._as_of)
+        return self._spaces[key]
+
+    def _choose(self, order: Sequence[str], partitions: str | Mapping[str, str] | None) -> dict[str, PartitionSet]:
+        """Downstream first: what was asked for, and what the steps after it need."""
+        chosen: dict[str, PartitionSet] = {}
+        for step_id in reversed(order):
+            own = self._location.steps[step_id].step.assets
+            needed = [
+                upstream_of(
+                    one.mapping,
+                    down=self._space(reader.assets[0].key),
+                    up=self._space(one.upstream),
+                    cells=chosen[reader.id],
+                ).existing
+                for reader, one in self._readers([made.key for made in own])
+                if reader.id != step_id
+            ]
+            asked = self._asked(own, partitions, last=not needed)
+            for one in needed:
+                asked = asked | one
+            chosen[step_id] = asked
+        return chosen
+
+    def _readers(self, keys: Sequence[AssetKey]) -> list[tuple[Any, ResolvedInput]]:
+        return [
+            (handle.step, one)
+            for handle in self._location.steps.values()
+            for one in handle.inputs
+            if one.local and one.upstream in keys
+        ]
+
+    def _asked(
+        self, own: Sequence[AssetDef], partitions: str | Mapping[str, str] | None, *, last: bool
+    ) -> PartitionSet:
+        space = self._space(own[0].key)
+        if isinstance(partitions, Mapping):
+            text = next((partitions[made.key] for made in own if made.key in partitions), None)
+        else:
+            text = partitions if last else None
+        if own[0].partitions is None:
+            return space.all() if last else PartitionSet.empty()
+        if text is not None:
+            return space.select(text)
+        if last:
+            raise PartitaError(
+                f"asset {own[0].key!r} is partitioned and no partitions were asked for",
+                rule="materialize() makes the partitions that it is told",
+                fix=f'say partitions="{space.key_at(0) if space.size else "all"}", or partitions="all"',
+            )
+        return PartitionSet.empty()
+
+    def _attempt(
+        self, handle: StepHandle, space: PartitionSpace, ordinals: Sequence[int], scope: ResourceScope
+    ) -> StepResult:
+        self._attempts += 1
+        cells = PartitionSet.from_ordinals(ordinals)
+        step = handle.step
+        request = StepRequest(
+            attempt_id=f"inprocess-{self._attempts}",
+            step=step.id,
+            cells=tuple(target_cell(made.key, space, one) for made in step.assets for one in ordinals),
+            inputs=tuple(self._bind(handle, one, space, cells) for one in handle.inputs if one.kind == "data"),
+            params=next((self._params[made.key] for made in step.assets if made.key in self._params), None),
+            fence=self._attempts,
+        )
+        return run_step(self._location, request, self.result, resources=scope)
+
+    def _bind(self, handle: StepHandle, one: ResolvedInput, down: PartitionSpace, cells: PartitionSet) -> InputBinding:
+        key = one.upstream
+        if key in self._inputs or one.name in self._inputs:
+            value = self._inputs[key] if key in self._inputs else self._inputs[one.name]
+            return InputBinding(one.name, key, "lake", cells=(self._given(key, value),))
+        if not one.local:
+            raise UnknownAsset(
+                f"input {one.name!r} reads {key!r} of another location",
+                rule="materialize() has only what it is given",
+                fix=f'say inputs={{"{key}": ...}}',
+            )
+        up = self._space(key)
+        mapped = upstream_of(one.mapping, down=down, up=up, cells=cells)
+        external = self._assets[key].kind == "external"
+        own = {made.key for made in handle.step.assets}
+        found: list[InputCell] = []
+        for partition in up.keys(mapped.existing):
+            cell = self.result.published.get((key, partition))
+            if cell is None and external:
+                cell = InputCell(partition, _EXTERNAL_VERSION)
+            if cell is None and key not in own:  # its own earlier partitions may not be there
+                raise PartitaError(
+                    f"input {one.name!r}: {key!r} has no published partition {partition!r}",
+                    rule="an input must be made in this call, or given",
+                    fix=f'add the asset to the call, or say inputs={{"{key}": ...}}',
+                )
+            if cell is not None:
+                found.append(cell)
+        scheme = self._assets[key].partitions
+        spec = b"" if scheme is None else canonical_json(to_spec(scheme))
+        return InputBinding(one.name, key, self.result.made_by.get(key, ""), spec, tuple(found))
+
+    def _given(self, key: AssetKey, value: object) -> InputCell:
+        known = self.result.published.get((key, ""))
+        if known is None:
+            self._attempts += 1
+            ctx = WriteContext(key, f"given-{self._attempts}", 0, (TargetCell(key, ""),))
+            (written,) = self._lake.write(ctx, value)
+            known = self.result.published[key, ""] = InputCell("", written.data_version, written.location)
+        return known
+
+
+def target_cell(key: AssetKey, space: PartitionSpace, ordinal: int) -> TargetCell:
+    """The cell of an ordinal as a request carries it."""
+    window = space.window_at(ordinal)
+    if window is None:
+        return TargetCell(key, space.key_at(ordinal))
+    start, end = (round(one.timestamp()) * 1_000_000 for one in (window.start, window.end))
+    return TargetCell(key, space.key_at(ordinal), start, end)
+
+
+def _location(declared: Sequence[Declared]) -> LoadedLocation:
+    """A location made of these definitions and of what their modules define around them."""
+    ambient = current()
+    chosen = Collector()
+    steps = {one.step.id: one.step for one in declared if isinstance(one, AssetFunction)}
+    externals = [one.definition for one in declared if isinstance(one, ExternalAsset)]
+    modules = {step.place.module for step in steps.values()}
+    chosen.assets = {key: one for key, one in ambient.assets.items() if one.place.module in modules}
+    chosen.assets.update({one.key: one for one in externals})
+    chosen.assets.update({made.key: made for step in steps.values() for made in step.assets})
+    chosen.steps = steps
+    keys = {made.key for step in steps.values() for made in step.assets}
+    chosen.checks = {(asset, name): one for (asset, name), one in ambient.checks.items() if asset in keys}
+    chosen.io = dict(ambient.io)
+    if not steps:
+        raise DefinitionError("materialize() was given no asset to make", fix="pass functions decorated with @asset")
+    found = resolve_once(chosen)
+    if found.errors:
+        raise found.raised[0]
+    managers = {name: manager for name, (manager, _) in chosen.io.items()}
+    return LoadedLocation(Snapshot(location="materialize"), found.steps, managers, dict(chosen.assets))
+
+
+def _failed(step_id: str, space: PartitionSpace, ordinals: Sequence[int], result: StepResult) -> MaterializationFailed:
+    partitions = space.keys_of(ordinals)
+    where = f" partition {partitions[0]!r}" if partitions[0] else ""
+    more = f" and {len(partitions) - 1} more" if len(partitions) > 1 else ""
+    error = MaterializationFailed(f"asset {step_id!r}{where}{more} {result.status.name.lower()}: {result.error}")
+    if result.traceback:
+        error.add_note(result.traceback)
+    return error

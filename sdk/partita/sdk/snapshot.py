@@ -1,0 +1,244 @@
+"""From collected definitions to the snapshot and to steps that can be run.
+
+Owns the translation, and what happens to a module whose definitions do not resolve: it is broken like one that does not
+import, and so is whatever depends on it; all other modules stay. Refuses to import user code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from graphlib import CycleError as CyclicSteps
+from graphlib import TopologicalSorter
+from hashlib import sha256
+
+from partita.assets import (
+    AssetKey,
+    AssetSpec,
+    CheckSpec,
+    CycleError,
+    DefinitionError,
+    InputSpec,
+    ModuleSpec,
+    PoolUse,
+    Snapshot,
+    SourceRef,
+    StepSpec,
+    canonical_json,
+    mapping_to_spec,
+    to_spec,
+)
+from partita.sdk.collector import Collector
+from partita.sdk.definitions import AssetDef, CheckDef, Place, StepDef
+from partita.sdk.fingerprint import Sources, fingerprint_of, sources_of
+from partita.sdk.io.base import IOManager
+from partita.sdk.io.registry import known_manager
+from partita.sdk.resolve import ResolvedCheck, ResolvedInput, resolve_check, resolve_step
+
+
+@dataclass(frozen=True, slots=True)
+class StepHandle:
+    """A step that can be run."""
+
+    step: StepDef
+    inputs: tuple[ResolvedInput, ...]
+    checks: tuple[ResolvedCheck, ...]
+    io: Mapping[AssetKey, IOManager | None]
+    """The manager that stores each asset; None: the step stores it itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """All definitions that resolve."""
+
+    steps: Mapping[str, StepHandle]
+    externals: tuple[AssetDef, ...]
+
+
+@dataclass(slots=True)
+class Pass:
+    """One attempt at resolving everything: what came out, and what is wrong by module."""
+
+    steps: dict[str, StepHandle] = field(default_factory=dict)
+    errors: dict[str, list[str]] = field(default_factory=dict)
+    raised: list[DefinitionError] = field(default_factory=list)
+
+    def blame(self, place: Place, error: DefinitionError) -> None:
+        self.raised.append(error)
+        self.errors.setdefault(place.module, []).append(f"{place}: {error}")
+
+
+def resolve_all(collector: Collector, broken: dict[str, str]) -> Resolved:
+    """Resolve every definition. Modules with errors are dropped from the collector and added to `broken`."""
+    while True:
+        found = resolve_once(collector)
+        if not found.errors:
+            externals = tuple(one for one in collector.assets.values() if one.kind == "external")
+            return Resolved(found.steps, externals)
+        hint = f"\n(modules that do not load: {', '.join(sorted(broken))})" if broken else ""
+        for module, errors in found.errors.items():
+            collector.drop_module(module)
+            broken[module] = "\n".join(errors) + hint
+
+
+def build_snapshot(name: str, resolved: Resolved, modules: Iterable[ModuleSpec], sources: Sources | None) -> Snapshot:
+    """The snapshot of a location. `sources` None: every function is its own project (no location)."""
+    assets = [_external_spec(one) for one in resolved.externals]
+    steps, checks = [], []
+    for handle in resolved.steps.values():
+        fingerprint = _fingerprint(handle.step, sources)
+        assets += [_asset_spec(made, handle, fingerprint) for made in handle.step.assets]
+        keys = tuple(made.key for made in handle.step.assets)
+        steps.append(StepSpec(id=handle.step.id, assets=keys, function=handle.step.name))
+        checks += [_check_spec(one, sources) for one in handle.checks]
+    return Snapshot(
+        location=name, assets=tuple(assets), steps=tuple(steps), checks=tuple(checks), modules=tuple(modules)
+    )
+
+
+def resolve_once(collector: Collector) -> Pass:
+    found = Pass()
+    makers = {made.key: step for step in collector.steps.values() for made in step.assets}
+    checks: dict[str, list[ResolvedCheck]] = {}
+    for check in collector.checks.values():
+        try:
+            resolved = resolve_check(check, collector.assets, makers)
+            checks.setdefault(makers[resolved.asset].id, []).append(resolved)
+        except DefinitionError as error:
+            found.blame(check.place, error)
+    for step in collector.steps.values():
+        try:
+            io = {made.key: None if made.io is None else _manager(made.io, collector, step) for made in step.assets}
+            inputs = resolve_step(step, collector.assets)
+            found.steps[step.id] = StepHandle(step, inputs, tuple(checks.get(step.id, ())), io)
+        except DefinitionError as error:
+            found.blame(step.place, error)
+    if not found.errors:
+        _refuse_cycles(found, makers)
+    return found
+
+
+def _refuse_cycles(found: Pass, makers: Mapping[AssetKey, StepDef]) -> None:
+    """A cycle blames every module that takes part in it. (A step may read its own earlier partitions.)"""
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for step_id, handle in sorted(found.steps.items()):
+        upstream = {makers[one.upstream].id for one in handle.inputs if one.upstream in makers}
+        sorter.add(step_id, *sorted(upstream - {step_id}))
+    try:
+        sorter.prepare()
+    except CyclicSteps as error:
+        _blame_cycle(list(error.args[1]), found)
+
+
+def _blame_cycle(path: list[str], found: Pass) -> None:
+    error = CycleError(
+        f"assets depend on themselves: {' -> '.join(path)}",
+        rule="the graph of assets has no cycles",
+        fix="remove one of these inputs",
+        path=tuple(path),
+    )
+    for place in {found.steps[one].step.place.module: found.steps[one].step.place for one in path}.values():
+        found.blame(place, error)
+
+
+def _manager(name: str, collector: Collector, step: StepDef) -> IOManager:
+    if name in collector.io:
+        return collector.io[name][0]
+    return known_manager(name, owner=f"asset {step.id!r}", others=collector.io)
+
+
+def _fingerprint(step: StepDef, sources: Sources | None) -> str:
+    signature = step.signature
+    classes: list[type] = [kind for _, kind in signature.resources]
+    if signature.params is not None:
+        classes.append(signature.params[1])
+    return fingerprint_of(
+        step.function,
+        sources=sources or sources_of(step.function),
+        classes=classes,
+        code_version=step.options.code_version,
+    )
+
+
+def _asset_spec(made: AssetDef, handle: StepHandle, fingerprint: str) -> AssetSpec:
+    options = handle.step.options
+    manager = handle.io[made.key]
+    pools = {**(manager.pools if manager is not None else {}), **options.pools}
+    params = handle.step.signature.params
+    inputs = tuple(_input_spec(one) for one in handle.inputs)
+    return AssetSpec(
+        key=made.key,
+        step=handle.step.id,
+        description=made.description,
+        group=made.group,
+        owner=made.owner,
+        tags=dict(made.tags),
+        kinds=made.kinds,
+        partitions=None if made.partitions is None else to_spec(made.partitions),
+        inputs=inputs,
+        code_version=options.code_version,
+        fingerprint=fingerprint,
+        dependency_hash=dependency_hash(inputs),
+        io=made.io,
+        retries=options.retries.spec(),
+        timeout_s=options.timeout_s,
+        pools=tuple(PoolUse(name=name, slots=pools[name]) for name in sorted(pools)),
+        priority=options.priority,
+        batch=options.batch.spec,
+        automation=options.automation.spec,
+        params_schema=None if params is None else params[1].model_json_schema(),
+        isolation=options.isolation,
+        source=_source(made.place),
+        metadata=dict(made.metadata),
+    )
+
+
+def dependency_hash(inputs: Iterable[InputSpec]) -> str:
+    """32 hex digits over upstreams, names and mappings; the order of parameters does not count."""
+    return sha256(b"\0".join(sorted(canonical_json(one) for one in inputs))).hexdigest()[:32]
+
+
+def _input_spec(one: ResolvedInput) -> InputSpec:
+    return InputSpec(
+        name=one.name,
+        upstream=one.upstream,
+        mapping=mapping_to_spec(one.mapping),
+        location=one.location,
+        kind=one.kind,
+    )
+
+
+def _external_spec(one: AssetDef) -> AssetSpec:
+    return AssetSpec(
+        key=one.key,
+        kind="external",
+        description=one.description,
+        group=one.group,
+        owner=one.owner,
+        tags=dict(one.tags),
+        kinds=one.kinds,
+        partitions=None if one.partitions is None else to_spec(one.partitions),
+        dependency_hash=dependency_hash(()),
+        source=_source(one.place),
+        metadata=dict(one.metadata),
+    )
+
+
+def _check_spec(resolved: ResolvedCheck, sources: Sources | None) -> CheckSpec:
+    check: CheckDef = resolved.definition
+    return CheckSpec(
+        name=check.name,
+        asset=resolved.asset,
+        blocking=check.blocking,
+        description=check.description,
+        fingerprint=fingerprint_of(
+            check.function, sources=sources or sources_of(check.function), code_version=check.code_version
+        ),
+        source=_source(check.place),
+    )
+
+
+def _source(place: Place) -> SourceRef | None:
+    if place.file.startswith(("/", "<")) or ":\\" in place.file:
+        return None  # outside of a location: a path of this machine has no place in a snapshot
+    return SourceRef(module=place.module, file=place.file, line=place.line)
