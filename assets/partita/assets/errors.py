@@ -59,7 +59,7 @@ class SelectionError(PartitaError):
 
 def suggest(name: str, candidates: Iterable[str]) -> str:
     """Return "did you mean X or Y?" for the candidates nearest to `name`, or "" when none is near."""
-    near = get_close_matches(name, list(candidates), n=3, cutoff=0.6)
+    near = get_close_matches(name, list(dict.fromkeys(candidates)), n=3, cutoff=0.6)
     if not near:
         return ""
     return f"did you mean {' or '.join(repr(one) for one in near)}?"

@@ -142,7 +142,7 @@ def _day_fields(text: str, day: str, month: str, weekday: str) -> DayFields:
     return DayFields(
         days=days,
         months=_plain(text, "month", month, 1, 12, _MONTHS),
-        weekdays=weekdays | weekdays >> 7 & 1,
+        weekdays=(weekdays | weekdays >> 7) & 0b111_1111,  # 7 is Sunday too
         any_day=day in "*?",
         any_weekday=weekday in "*?",
         last_day="l" in day.split(","),

@@ -6,10 +6,11 @@ ordinals as in `date.toordinal` (1 = 0001-01-01, a Monday). Knows no times of da
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
 from datetime import MAXYEAR, date
 from functools import lru_cache
+from threading import Lock
 from typing import Protocol
 
 from partita.assets.errors import DefinitionError
@@ -39,7 +40,7 @@ def day_rule(fields: DayFields) -> DayRule:
     if plain_months and fields.any_weekday:
         return EveryDay()
     if plain_months and not fields.nth_weekdays:
-        return Weekdays(fields.weekdays & 0b111_1111)
+        return Weekdays(fields.weekdays)
     return Calendar(fields)
 
 
@@ -89,6 +90,7 @@ class Calendar:
         self._since = [0]  # matching days from the origin year's start to the start of the k-th year after it
         self._until = [0]  # the same going back, as positive counts
         self._masks: dict[int, tuple[int, ...]] = {}
+        self._growing = Lock()  # rules are shared; two threads must not append the same year twice
 
     def matches(self, day: int) -> bool:
         """True when the bit of the day is set in its month."""
@@ -124,12 +126,17 @@ class Calendar:
 
     def _year_start(self, year: int) -> int:
         if year >= _ORIGIN_YEAR:
-            while len(self._since) <= year - _ORIGIN_YEAR:
-                self._since.append(self._since[-1] + self._total(_ORIGIN_YEAR + len(self._since) - 1))
+            if len(self._since) <= year - _ORIGIN_YEAR:
+                self._grow(self._since, year - _ORIGIN_YEAR, lambda k: _ORIGIN_YEAR + k - 1)
             return self._since[year - _ORIGIN_YEAR]
-        while len(self._until) <= _ORIGIN_YEAR - year:
-            self._until.append(self._until[-1] + self._total(_ORIGIN_YEAR - len(self._until)))
+        if len(self._until) <= _ORIGIN_YEAR - year:
+            self._grow(self._until, _ORIGIN_YEAR - year, lambda k: _ORIGIN_YEAR - k)
         return -self._until[_ORIGIN_YEAR - year]
+
+    def _grow(self, sums: list[int], upto: int, year_at: Callable[[int], int]) -> None:
+        with self._growing:
+            while len(sums) <= upto:
+                sums.append(sums[-1] + self._total(year_at(len(sums))))
 
     def _year_of(self, count: int) -> int:
         if count >= 0:
@@ -139,10 +146,10 @@ class Calendar:
         while -self._until[-1] > count:
             self._year_start(self._checked(_ORIGIN_YEAR - len(self._until)))
         # The first entry that reaches back far enough; years without a match share a count and are passed over.
-        return _ORIGIN_YEAR - next(back for back, total in enumerate(self._until) if -total <= count)
+        return _ORIGIN_YEAR - bisect_left(self._until, -count)
 
     def _checked(self, year: int) -> int:
-        if not 1 <= year <= MAXYEAR:
+        if not 1 <= year <= MAXYEAR + 1:  # the year after the last bounds the last
             raise DefinitionError("the asked fire time is outside the calendar", rule="years are from 1 to 9999")
         return year
 

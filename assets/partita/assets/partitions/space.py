@@ -164,6 +164,10 @@ class UnitSpace(PartitionSpace):
         """The one partition, for the empty text."""
         return self.all() if text == UNPARTITIONED else None
 
+    def span(self, from_key: str | None, to_key: str | None) -> PartitionSet:
+        """The one partition: a range of keys says nothing about an asset without partitions."""
+        return self.all()
+
     def latest(self, count: int) -> PartitionSet:
         """The one partition."""
         return self.all() if count > 0 else PartitionSet.empty()

@@ -1,0 +1,242 @@
+"""Cron parsing, day counting and the grid of fire times, against brute force (S-002, S-049).
+
+The reference walks real minutes with zoneinfo's own `fold`; the product never does either.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partita.assets import DefinitionError, count_fires, next_fires, previous_fires
+from partita.assets.partitions.cron import parse_cron
+from partita.assets.partitions.days import Calendar, day_rule
+from partita.assets.partitions.grid import time_grid
+from partita.assets.partitions.zones import from_epoch, resolve_wall, to_epoch, to_wall
+
+# Around a change of every kind: gap and overlap at night, at midnight, over midnight, half-hour, two-hour, by a day.
+CHANGES = [
+    ("America/New_York", date(2023, 3, 12)),
+    ("America/New_York", date(2023, 11, 5)),
+    ("America/Sao_Paulo", date(2018, 2, 18)),
+    ("America/Sao_Paulo", date(2018, 11, 4)),
+    ("America/Havana", date(2023, 11, 5)),
+    ("America/St_Johns", date(2006, 10, 29)),
+    ("America/St_Johns", date(2007, 3, 11)),
+    ("Asia/Pyongyang", date(2018, 5, 5)),
+    ("Asia/Beirut", date(2021, 3, 28)),
+    ("Africa/Casablanca", date(2023, 3, 19)),
+    ("Africa/Casablanca", date(2023, 4, 23)),
+    ("Antarctica/Troll", date(2023, 3, 26)),
+    ("Antarctica/Casey", date(2018, 3, 11)),
+    ("Australia/Lord_Howe", date(2019, 10, 6)),
+    ("Australia/Lord_Howe", date(2020, 4, 5)),
+    ("Pacific/Apia", date(2011, 12, 30)),
+    ("Pacific/Kwajalein", date(1993, 8, 21)),
+    ("Europe/London", date(1971, 10, 31)),
+    ("Asia/Kathmandu", date(1986, 1, 1)),
+    ("UTC", date(2024, 2, 29)),
+]
+
+
+@st.composite
+def crons(draw: st.DrawFn) -> tuple[str, set[int], set[int], set[int], set[int], set[int], bool]:
+    """(text, minutes, hours, days, months, weekdays, interval); an empty set of days or weekdays is unrestricted."""
+    starred = draw(st.sampled_from(["none", "minute", "hour"]))
+    step = draw(st.sampled_from([7, 15, 20, 30]))
+    minutes = (
+        set(range(0, 60, step)) if starred == "minute" else draw(st.sets(st.integers(0, 59), min_size=1, max_size=3))
+    )
+    minute_text = f"*/{step}" if starred == "minute" else ",".join(map(str, sorted(minutes)))
+    hour_step = draw(st.sampled_from([1, 2, 5]))
+    hours = (
+        set(range(0, 24, hour_step)) if starred == "hour" else draw(st.sets(st.integers(0, 23), min_size=1, max_size=4))
+    )
+    hour_text = f"*/{hour_step}" if starred == "hour" else ",".join(map(str, sorted(hours)))
+    days = draw(st.sets(st.integers(1, 31), max_size=12))
+    weekdays = draw(st.sets(st.integers(0, 6), max_size=4))
+    months = draw(st.just(set(range(1, 13))) | st.sets(st.integers(1, 12), min_size=1, max_size=11))
+    text = " ".join(
+        (
+            minute_text,
+            hour_text,
+            ",".join(map(str, sorted(days))) or "*",
+            "*" if len(months) == 12 else ",".join(map(str, sorted(months))),
+            ",".join(map(str, sorted(weekdays))) or "?",
+        )
+    )
+    return text, minutes, hours, days, months, weekdays, starred != "none"
+
+
+def _day_matches(day: date, days: set[int], months: set[int], weekdays: set[int]) -> bool:
+    if day.month not in months:
+        return False
+    if not days and not weekdays:
+        return True
+    return day.day in days or day.isoweekday() % 7 in weekdays
+
+
+def _brute_force(
+    cron: tuple[str, set[int], set[int], set[int], set[int], set[int], bool], tz: str, day: date
+) -> set[datetime]:
+    _, minutes, hours, days, months, weekdays, interval = cron
+    zone = ZoneInfo(tz)
+    at = datetime(day.year, day.month, day.day, tzinfo=UTC) - timedelta(days=2)
+    end = at + timedelta(days=4)
+    fired: set[datetime] = set()
+
+    def matches(wall: datetime) -> bool:
+        return wall.minute in minutes and wall.hour in hours and _day_matches(wall.date(), days, months, weekdays)
+
+    before = at.astimezone(zone)
+    while at < end:
+        local = at.astimezone(zone)
+        jump = local.replace(tzinfo=None) - before.replace(tzinfo=None) - timedelta(minutes=1)
+        if not interval and timedelta(0) < jump < timedelta(hours=3):
+            skipped = before.replace(tzinfo=None) + timedelta(minutes=1)
+            while skipped < local.replace(tzinfo=None):
+                if matches(skipped):
+                    fired.add(at)
+                skipped += timedelta(minutes=1)
+        if matches(local) and (interval or local.fold == 0):
+            fired.add(at)
+        before, at = local, at + timedelta(minutes=1)
+    return fired
+
+
+@given(crons(), st.sampled_from(CHANGES))
+def test_fire_times_are_those_of_brute_force(
+    cron: tuple[str, set[int], set[int], set[int], set[int], set[int], bool], change: tuple[str, date]
+) -> None:
+    """Every fire time of four days around a clock change, no more and no less."""
+    if not parse_cron(cron[0]).days.ever:
+        return
+    tz, day = change
+    start = datetime(day.year, day.month, day.day, tzinfo=UTC) - timedelta(days=2)
+    end = start + timedelta(days=4)
+    # A gap right at the first minute is seen by the reference only from the minute before.
+    expected = _brute_force(cron, tz, day)
+    count = count_fires(cron[0], tz, start, end)
+    assert next_fires(cron[0], tz, start - timedelta(seconds=1), count) == sorted(expected)
+    assert previous_fires(cron[0], tz, end, count) == sorted(expected, reverse=True)
+
+
+@given(crons(), st.sampled_from([tz for tz, _ in CHANGES]), st.integers(-400_000, 400_000))
+def test_index_and_tick_are_inverse_and_monotone(
+    cron: tuple[str, set[int], set[int], set[int], set[int], set[int], bool], tz: str, minutes: int
+) -> None:
+    """tick is strictly increasing; index_from is its exact inverse, between and on fire times."""
+    if not parse_cron(cron[0]).days.ever:
+        return
+    grid = time_grid(parse_cron(cron[0]).text, tz)
+    second = to_epoch(datetime(2018, 1, 1, tzinfo=UTC)) + minutes * 60
+    first = grid.index_from(second)
+    ticks = [grid.tick(index) for index in range(first - 3, first + 4)]
+    assert all(a < b for a, b in pairwise(ticks))
+    assert ticks[2] < second <= ticks[3]
+    for index, tick in enumerate(ticks, start=first - 3):
+        assert grid.index_from(tick) == grid.index_until(tick) == index
+        assert grid.index_from(tick + 1) == index + 1
+        assert grid.index_until(tick - 1) == index - 1
+
+
+@pytest.mark.parametrize(
+    "expression", ["0 0 31 * *", "0 0 29 2 *", "0 0 1 1,7 *", "0 0 13 * 5", "0 0 L * *", "0 0 * * 5#3"]
+)
+def test_a_calendar_rule_counts_as_a_walk_does(expression: str) -> None:
+    """before, nth and matches agree with each other over twelve years, across the origin year."""
+    fields = parse_cron(expression).days
+    rule = day_rule(fields)
+    assert isinstance(rule, Calendar)
+    count = rule.before(date(1994, 1, 1).toordinal())
+    for day in range(date(1994, 1, 1).toordinal(), date(2006, 1, 1).toordinal()):
+        assert rule.before(day) == count
+        if rule.matches(day):
+            assert rule.nth(count) == day
+            count += 1
+
+
+@given(st.sets(st.integers(0, 6), min_size=1), st.integers(1, 800_000))
+def test_a_weekday_rule_counts_as_a_walk_does(weekdays: set[int], start: int) -> None:
+    """before, nth and matches agree with each other over three weeks."""
+    rule = day_rule(parse_cron(f"0 0 * * {','.join(map(str, weekdays))}").days)
+    count = rule.before(start)
+    for day in range(start, start + 21):
+        assert rule.matches(day) == (date.fromordinal(day).isoweekday() % 7 in weekdays)
+        assert rule.before(day) == count
+        if rule.matches(day):
+            assert rule.nth(count) == day
+            count += 1
+
+
+def test_a_growing_table_changes_no_index() -> None:
+    """Indexes stay what they were when far years are asked for later."""
+    grid = time_grid("17 3 * * *", "America/New_York")
+    asked = [to_epoch(datetime(year, 6, 1, tzinfo=UTC)) for year in (2016, 1975, 2040, 1990, 2016)]
+    before = [grid.index_from(second) for second in asked]
+    grid.index_from(to_epoch(datetime(1920, 6, 1, tzinfo=UTC)))
+    grid.index_from(to_epoch(datetime(2090, 6, 1, tzinfo=UTC)))
+    assert [grid.index_from(second) for second in asked] == before
+
+
+def test_a_skipped_wall_time_is_the_first_instant_after_the_gap() -> None:
+    """Starts and ends of definitions follow the same rule as fire times."""
+    skipped = to_wall(datetime(2023, 3, 12, 2, 30))  # noqa: DTZ001 - a wall time
+    repeated = to_wall(datetime(2023, 11, 5, 1, 30))  # noqa: DTZ001 - a wall time
+    assert from_epoch(resolve_wall("America/New_York", skipped)) == datetime(2023, 3, 12, 7, tzinfo=UTC)
+    assert from_epoch(resolve_wall("America/New_York", repeated)) == datetime(2023, 11, 5, 5, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("expression", "named"),
+    [
+        ("60 * * * *", "minute"),
+        ("* 24 * * *", "hour"),
+        ("* * 0 * *", "day-of-month"),
+        ("* * * 13 *", "month"),
+        ("* * * * 8", "weekday"),
+        ("* * * * 1#6", "weekday"),
+        ("5-1 * * * *", "minute"),
+        ("* * * january *", "month"),
+        ("*-5 * * * *", "minute"),
+        ("* * * * * *", "6 fields"),
+        ("", "1 fields"),
+    ],
+)
+def test_a_wrong_cron_is_refused_by_name(expression: str, named: str) -> None:
+    """The error says which field is wrong."""
+    with pytest.raises(DefinitionError, match=named):
+        parse_cron(expression)
+
+
+def test_equal_crons_have_one_text() -> None:
+    """Aliases, case and blanks do not make definitions differ."""
+    assert parse_cron("@Daily") == parse_cron(" 0  0 * * * ")
+    assert parse_cron("0 0 * * SUN").days == parse_cron("0 0 * * 7").days == parse_cron("0 0 * * 0").days
+
+
+def test_a_cron_that_never_fires_has_no_times() -> None:
+    """The 31st of April."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    assert next_fires("0 0 31 4 *", "UTC", at, 3) == []
+    assert previous_fires("0 0 31 4 *", "UTC", at, 3) == []
+    assert count_fires("0 0 31 4 *", "UTC", at, at + timedelta(days=9_000)) == 0
+
+
+def test_the_calendar_ends() -> None:
+    """Asking past the year 9999 gives what there is."""
+    assert next_fires("0 0 1 1 *", "UTC", datetime(9998, 6, 1, tzinfo=UTC), 3) == [datetime(9999, 1, 1, tzinfo=UTC)]
+
+
+def test_a_fraction_of_a_second_counts() -> None:
+    """Strictly after and strictly before, also between two seconds."""
+    midnight = datetime(2024, 1, 1, tzinfo=UTC)
+    just_after = midnight + timedelta(microseconds=1)
+    assert previous_fires("@daily", "UTC", just_after) == [midnight]
+    assert next_fires("@daily", "UTC", just_after) == [midnight + timedelta(days=1)]
+    assert count_fires("@daily", "UTC", just_after, midnight + timedelta(days=1)) == 0
