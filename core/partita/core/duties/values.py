@@ -318,6 +318,7 @@ class Swept:
 @dataclass(frozen=True, slots=True)
 class Woken:
     tasks: int
+    released: int = 0  # steps that became ready behind them
     more: bool = False
     channels: tuple[Channel, ...] = ()
 
@@ -335,18 +336,6 @@ class CancelledRun:
     cancelled: int = 0  # tasks that ended at once
     stopping: int = 0  # running tasks that were asked to stop
     channels: tuple[Channel, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedPin:
-    """A version that queued tasks are pinned to, and who can run it now (read by the caller; not locked)."""
-
-    location_id: LocationId
-    snapshot_id: SnapshotId
-    location: str
-    version: str  # the snapshot's hash
-    served: bool  # a live code server executes this very version
-    location_served: bool  # a live code server of the location exists, of whatever version
 
 
 @dataclass(frozen=True, slots=True)

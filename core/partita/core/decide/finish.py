@@ -1,0 +1,249 @@
+"""What the report of an attempt means for its task and its cells. Pure.
+
+In two steps, because locks are taken in between (tasks before cells): `judge` sees the task and the report and decides
+the next state and which cells are published; `conclude` sees what those cells hold now and decides which publications are
+confirmations. At-least-once execution, exactly-once publication: a cell is published only while it is pending in its task
+and its fence is the attempt's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import assert_never
+
+from partita.core.decide import retry
+from partita.core.decide.transitions import Actor, move
+from partita.core.duties.values import AttemptResult, CellOutcome, CellResult
+from partita.core.store.values import (
+    AssetId,
+    AttemptOutcome,
+    CellAttempt,
+    CellFact,
+    CellRef,
+    CellState,
+    Publication,
+    Task,
+    TaskCell,
+    TaskCellUpdate,
+    TaskState,
+    TaskUpdate,
+)
+
+_NOTE = {
+    AttemptOutcome.CANCELLED: "cancelled",
+    AttemptOutcome.LOST: "lost",
+    AttemptOutcome.VERSION_GONE: "lost",
+}  # every other outcome that leaves a cell unmade notes it as failed
+
+# How a cell that is still pending ends when its task does.
+END_OF_PENDING: Mapping[TaskState, CellState] = {
+    TaskState.SUCCESS: CellState.UNCHANGED,
+    TaskState.FAILED: CellState.FAILED,
+    TaskState.UPSTREAM_FAILED: CellState.UPSTREAM_FAILED,
+    TaskState.SKIPPED: CellState.SKIPPED,
+    TaskState.CANCELLED: CellState.CANCELLED,
+    TaskState.REMOVED: CellState.REMOVED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`left`: cells that the attempt neither made nor skipped, with the sentence that says why."""
+
+    update: TaskUpdate
+    publish: tuple[CellResult, ...]
+    skipped: tuple[CellRef, ...]
+    left: Mapping[CellRef, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    update: TaskUpdate
+    publications: tuple[Publication, ...]
+    cells: tuple[TaskCellUpdate, ...]
+    notes: tuple[CellAttempt, ...]
+
+
+def refusal(task: Task | None, result: AttemptResult) -> str | None:
+    """Why nothing of this report may be written; None when it speaks for the task's live attempt."""
+    if task is None:
+        return "there is no such task"
+    if task.state.terminal:
+        same = task.attempt_id == result.attempt_id
+        return f"the task has ended as {task.state.value}" + (" with this very attempt" if same else "")
+    if task.state is not TaskState.RUNNING:
+        return f"the task is {task.state.value}: this attempt was given up before it reported"
+    if (task.attempt_id, task.fence) != (result.attempt_id, result.fence):
+        return f"attempt {task.attempt_id} holds the task now, at fence {task.fence}; this one has fence {result.fence}"
+    return None
+
+
+def publishable(task: Task, cells: Sequence[TaskCell], result: AttemptResult) -> tuple[CellResult, ...]:
+    """The written cells that may be published: pending, complete, and whole in their atomic group."""
+    pending = {own.cell for own in cells if own.state is CellState.PENDING}
+    reports = _reports(result, pending)
+    written = {cell for cell, report in reports.items() if report.kind is CellOutcome.WRITTEN}
+    held_back = {cell for cell in written if _missing_members(cell, pending, written, result.groups)}
+    return tuple(reports[cell] for cell in sorted(written - held_back))
+
+
+def judge(task: Task, cells: Sequence[TaskCell], result: AttemptResult, now: datetime) -> Judgement:
+    """The next state of a running task whose live attempt reports. `cells` are all cells of the task."""
+    pending = [own.cell for own in cells if own.state is CellState.PENDING]
+    reports = _reports(result, pending)
+    publish = publishable(task, cells, result)
+    made = {report.cell for report in publish}
+    skips_rest = result.outcome is AttemptOutcome.SKIPPED
+    unmade = [cell for cell in pending if cell not in made]
+    skipped = {cell for cell in unmade if _is_skip(reports.get(cell), skips_rest, cell, result)}
+    left = {cell: _why_left(cell, reports.get(cell), result) for cell in unmade if cell not in skipped}
+    if left:
+        update = _after_unmade(task, result, left, now)
+    else:
+        # A task is its cells: with none left it has ended well, however the attempt itself says that it ended.
+        anything = bool(made) or any(own.state in _MADE for own in cells)
+        end = TaskState.SUCCESS if anything else TaskState.SKIPPED
+        update = move(task, end, Actor.FINISH, worker_id=None, finished_at=now)
+    return Judgement(update, publish, tuple(sorted(skipped)), left)
+
+
+_MADE = frozenset({CellState.PUBLISHED, CellState.UNCHANGED})
+
+
+def _after_unmade(task: Task, result: AttemptResult, left: Mapping[CellRef, str | None], now: datetime) -> TaskUpdate:
+    error = result.error or next((why for why in left.values() if why), None)
+    outcome = result.outcome
+    match outcome:
+        case AttemptOutcome.LOST:
+            return retry.after_loss(task, now, by=Actor.FINISH, error=error or "its runner was lost")
+        case AttemptOutcome.VERSION_GONE:
+            return retry.after_version_gone(task, now)
+        case AttemptOutcome.CANCELLED:
+            # Stopped without having been asked (a worker that shuts down): not the user's doing.
+            return retry.after_loss(task, now, by=Actor.FINISH, error=error or "it was stopped by its worker")
+        case AttemptOutcome.FAILED_FOR_GOOD:
+            return retry.after_failure(task, now, error=error, for_good=True)
+        case AttemptOutcome.RETRY_LATER:
+            return retry.after_failure(task, now, error=error, retry_in_s=result.retry_in_s)
+        case AttemptOutcome.FAILED | AttemptOutcome.TIMED_OUT | AttemptOutcome.SUCCESS | AttemptOutcome.SKIPPED:
+            return retry.after_failure(task, now, error=error)
+        case _:
+            assert_never(outcome)
+
+
+def _reports(result: AttemptResult, pending: Iterable[CellRef]) -> dict[CellRef, CellResult]:
+    """The reports on pending cells, flawed ones as failures. What is not pending was published before, or is not ours."""
+    wanted = set(pending)
+    return {report.cell: _sound(report, result) for report in result.cells if report.cell in wanted}
+
+
+def _sound(report: CellResult, result: AttemptResult) -> CellResult:
+    if report.kind is not CellOutcome.WRITTEN:
+        return report
+    lacks = [
+        name
+        for name, there in (
+            ("data version", report.data_version is not None),
+            ("digest of its inputs", report.cell in result.digests),
+            ("code version", report.cell.asset_id in result.versions),
+        )
+        if not there
+    ]
+    if not lacks:
+        return report
+    return replace(report, kind=CellOutcome.FAILED, error=f"reported as written without its {' and '.join(lacks)}")
+
+
+def _missing_members(
+    cell: CellRef, pending: set[CellRef], written: set[CellRef], groups: Sequence[tuple[AssetId, ...]]
+) -> list[AssetId]:
+    """The members of this cell's atomic group that are due in its partition and were not written."""
+    for group in groups:
+        if cell.asset_id in group:
+            members = (CellRef(asset_id, cell.partition) for asset_id in group)
+            return [member.asset_id for member in members if member in pending and member not in written]
+    return []
+
+
+def _is_skip(report: CellResult | None, skips_rest: bool, cell: CellRef, result: AttemptResult) -> bool:
+    if report is None:
+        return skips_rest
+    if report.kind is not CellOutcome.SKIPPED:
+        return False
+    # A member of an atomic group may not be skipped beside one that was written: all or nothing.
+    group = next((group for group in result.groups if cell.asset_id in group), ())
+    return not any(
+        other.kind is CellOutcome.WRITTEN and other.cell.partition == cell.partition and other.cell.asset_id in group
+        for other in result.cells
+    )
+
+
+def _why_left(cell: CellRef, report: CellResult | None, result: AttemptResult) -> str | None:
+    if report is not None and report.kind is CellOutcome.FAILED:
+        return report.error or result.error
+    if report is not None:
+        return f"not published: its atomic group was not made whole in partition {cell.partition!r}"
+    if result.outcome is AttemptOutcome.SUCCESS:
+        return (
+            f"the attempt ended well and made nothing for partition {cell.partition!r}: return, skip or raise for each"
+        )
+    return result.error
+
+
+def conclude(
+    task: Task,
+    cells: Sequence[TaskCell],
+    result: AttemptResult,
+    judgement: Judgement,
+    facts: Mapping[CellRef, CellFact],
+) -> Conclusion:
+    """What is written: publications, cell outcomes, notes of unmade cells, and the task with its outcome."""
+    publications = publications_of(task, result, judgement.publish, facts)
+    updates = list(published_cells(task, publications))
+    updates += [TaskCellUpdate(task.id, cell, CellState.SKIPPED) for cell in judgement.skipped]
+    end = END_OF_PENDING.get(judgement.update.state)
+    if end is not None:
+        updates += [TaskCellUpdate(task.id, cell, end, error=why) for cell, why in judgement.left.items()]
+    update = judgement.update
+    if update.state is TaskState.SUCCESS:
+        moved = any(not p.confirms for p in publications) or any(own.state is CellState.PUBLISHED for own in cells)
+        update = replace(update, outcome="published" if moved else "unchanged")
+    return Conclusion(update, publications, tuple(updates), _notes(result, judgement))
+
+
+def publications_of(
+    task: Task, result: AttemptResult, publish: Sequence[CellResult], facts: Mapping[CellRef, CellFact]
+) -> tuple[Publication, ...]:
+    """The pointer flips. A data version that did not move is confirmed: freshness moves, version and location stay."""
+    return tuple(
+        Publication(
+            cell=report.cell,
+            fence=result.fence,
+            confirms=facts[report.cell].data_version == report.data_version,
+            data_version=report.data_version,
+            fingerprint=result.versions[report.cell.asset_id].fingerprint,
+            dependency_hash=result.versions[report.cell.asset_id].dependency_hash,
+            consumed_digest=result.digests[report.cell],
+            location=report.location,
+            metadata=report.metadata,
+            attempt_id=result.attempt_id,
+            run_id=task.run_id,
+        )
+        for report in publish
+        if report.data_version is not None
+    )
+
+
+def published_cells(task: Task, publications: Sequence[Publication]) -> Iterable[TaskCellUpdate]:
+    for publication in publications:
+        state = CellState.UNCHANGED if publication.confirms else CellState.PUBLISHED
+        yield TaskCellUpdate(task.id, publication.cell, state, data_version=publication.data_version)
+
+
+def _notes(result: AttemptResult, judgement: Judgement) -> tuple[CellAttempt, ...]:
+    outcome = _NOTE.get(result.outcome, "failed")
+    skipped = [CellAttempt(c, result.fence, "skipped", result.attempt_id, None) for c in judgement.skipped]
+    left = [CellAttempt(c, result.fence, outcome, result.attempt_id, why) for c, why in judgement.left.items()]
+    return (*skipped, *left)

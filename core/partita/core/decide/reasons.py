@@ -1,0 +1,50 @@
+"""Why a queued task does not run: servers first, then workers (S-151: stuck in queued means workers). Pure.
+
+Reasons of scheduled tasks are decided by `admit`, those of waiting ones by `settle`, those of retries by `retry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from partita.core.decide.transitions import Actor, move
+from partita.core.store.values import Task, TaskState, TaskUpdate, WaitReason, Worker
+from partita.core.store.values_definitions import CodeServer, QueuedPin
+
+# A task that is claimed within this time was not waiting for anybody.
+CLAIM_GRACE = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The reason that binds all queued tasks of one version, and whether it binds from the first moment."""
+
+    reason: WaitReason
+    detail: Mapping[str, Any]
+    at_once: bool
+
+
+def cause_of(pin: QueuedPin, servers: Sequence[CodeServer], workers: Sequence[Worker]) -> Cause:
+    """`servers` and `workers` are the live ones."""
+    of_location = [server for server in servers if server.location_id == pin.location_id]
+    if not of_location:
+        return Cause(WaitReason.NO_SERVER, {"location": pin.location}, at_once=True)
+    if not any(pin.version in server.versions for server in of_location):
+        return Cause(WaitReason.VERSION_GONE, {"location": pin.location, "version": pin.version}, at_once=True)
+    if not workers:
+        return Cause(WaitReason.NO_WORKER, {}, at_once=True)
+    capacity = sum(worker.capacity for worker in workers)
+    return Cause(WaitReason.WORKERS_BUSY, {"workers": len(workers), "capacity": capacity}, at_once=False)
+
+
+def explain(task: Task, cause: Cause, now: datetime) -> TaskUpdate | None:
+    """The new reason of a queued task; None when it stays."""
+    binds = cause.at_once or (task.queued_at is not None and task.queued_at <= now - CLAIM_GRACE)
+    reason = cause.reason if binds else None
+    if reason is task.reason:
+        return None
+    detail = cause.detail if binds else None
+    return move(task, TaskState.QUEUED, Actor.EXPLAIN, reason=reason, reason_detail=detail)

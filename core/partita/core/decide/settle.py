@@ -1,0 +1,170 @@
+"""Readiness: what the end of some tasks means for those below them. Pure.
+
+A task counts its unfinished upstream down (`waiting_on`) and keeps two tallies (failed or upstream_failed or cancelled;
+skipped). `verdict` is the truth table of its trigger rule over them (S-108). Failure decides at once; a skip waits until all
+upstream has ended, so that the order of the ends never decides the outcome: a failure outweighs a skip.
+
+Ids rise along edges, so one pass over the dependents in id order settles a whole closure.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from partita.core.decide.transitions import Actor, move
+from partita.core.store.values import Task, TaskId, TaskState, TaskUpdate, WaitReason
+
+RULES = frozenset({"all_success", "all_done", "none_failed", "none_skipped"})
+
+# What an ended upstream counts as. A cancelled or removed one made nothing that its dependents could use. Within its own
+# run they were cancelled with it; what still hears of it is a gate of another run that had joined it.
+_BAD = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED, TaskState.CANCELLED, TaskState.REMOVED})
+
+
+class Verdict(StrEnum):
+    WAIT = "wait"
+    RUN = "run"
+    SKIPPED = "skipped"
+    UPSTREAM_FAILED = "upstream_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A task that ended in this transaction."""
+
+    state: TaskState
+    step: str
+    kind: str
+
+    @classmethod
+    def of(cls, task: Task, state: TaskState) -> Ended:
+        return cls(state=state, step=task.step, kind=task.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """`beyond`: ends whose dependents were not given; settle again with the whole closure before anything is written.
+
+    It holds the ids of the given ends that lead there.
+    """
+
+    updates: tuple[tuple[Task, TaskUpdate], ...]
+    ready: int  # steps that became scheduled
+    gates: int  # gates that became scheduled: open them next
+    beyond: frozenset[TaskId]
+
+
+def verdict(rule: str, *, waiting: int, bad: int, skipped: int) -> Verdict:
+    """The truth table of the trigger rules that two tallies can decide."""
+    if rule == "all_done":
+        return Verdict.RUN if waiting == 0 else Verdict.WAIT
+    if rule == "none_skipped":
+        return _early(skipped, Verdict.SKIPPED, waiting)
+    if rule == "none_failed":
+        return _early(bad, Verdict.UPSTREAM_FAILED, waiting)
+    if rule != "all_success":
+        raise ValueError(f"trigger rule {rule!r}: one of {', '.join(sorted(RULES))}")
+    if bad:
+        return Verdict.UPSTREAM_FAILED
+    if waiting:
+        return Verdict.WAIT
+    return Verdict.SKIPPED if skipped else Verdict.RUN
+
+
+def _early(ruled_out_by: int, otherwise: Verdict, waiting: int) -> Verdict:
+    if ruled_out_by:
+        return otherwise
+    return Verdict.WAIT if waiting else Verdict.RUN
+
+
+def settle(
+    ended: Mapping[TaskId, Ended],
+    edges: Iterable[tuple[TaskId, TaskId]],
+    dependents: Sequence[Task],
+    *,
+    whole: bool,
+    now: datetime,
+) -> Settlement:
+    """Settles `dependents` (non-terminal, all in state NONE) after `ended`.
+
+    `whole`: `dependents` and `edges` cover everything below `ended`, so that an end among them is followed down. Otherwise
+    they are the direct ones, and such an end is reported in `beyond`.
+    """
+    upstream_of = _upstream_of(edges)
+    state = _Settling(dict(ended), now)
+    for task in sorted(dependents, key=lambda t: t.id):
+        above = [up for up in upstream_of.get(task.id, ()) if up in state.ended]
+        if above:
+            state.visit(task, above)
+    beyond: frozenset[TaskId] = frozenset()
+    if not whole:
+        # An end below would have to be followed to rows that are not locked, and locking them now would leave the one
+        # order in which everybody locks. The caller starts again with the closure.
+        beyond = frozenset(
+            up for task, update in state.updates if update.state.terminal for up in upstream_of[task.id] if up in ended
+        )
+    return Settlement(tuple(state.updates), state.ready, state.gates, beyond)
+
+
+def _upstream_of(edges: Iterable[tuple[TaskId, TaskId]]) -> dict[TaskId, list[TaskId]]:
+    found: dict[TaskId, list[TaskId]] = defaultdict(list)
+    for up, down in edges:
+        found[down].append(up)
+    return found
+
+
+class _Settling:
+    """One pass in id order; ends found on the way count for what comes later in it."""
+
+    def __init__(self, ended: dict[TaskId, Ended], now: datetime) -> None:
+        self.ended = ended
+        self.now = now
+        self.updates: list[tuple[Task, TaskUpdate]] = []
+        self.ready = 0
+        self.gates = 0
+
+    def visit(self, task: Task, above: Sequence[TaskId]) -> None:
+        ends = [self.ended[up] for up in above]
+        waiting = task.waiting_on - len(ends)
+        bad = task.bad_upstream + sum(end.state in _BAD for end in ends)
+        skipped = task.skip_upstream + sum(_counts_as_skip(end, task) for end in ends)
+        counters = {"waiting_on": waiting, "bad_upstream": bad, "skip_upstream": skipped}
+        decision = verdict(task.rule, waiting=waiting, bad=bad, skipped=skipped)
+        if decision is Verdict.WAIT:
+            detail = {"waiting_on": waiting}
+            update = move(
+                task, TaskState.NONE, Actor.SETTLE, **counters, reason=WaitReason.UPSTREAM, reason_detail=detail
+            )
+        elif decision is Verdict.RUN:
+            update = move(task, TaskState.SCHEDULED, Actor.SETTLE, **counters, ready_at=self.now)
+            self.ready += task.kind == "step"
+            self.gates += task.kind == "gate"
+        else:
+            target = TaskState(decision.value)
+            error = self._blame(above, target)
+            update = move(task, target, Actor.SETTLE, **counters, error=error, finished_at=self.now)
+            self.ended[task.id] = Ended.of(task, target)
+        self.updates.append((task, update))
+
+    def _blame(self, above: Sequence[TaskId], target: TaskState) -> str | None:
+        """The sentence that people read at `partita why`: which upstream it was."""
+        if target is not TaskState.UPSTREAM_FAILED:
+            return None
+        for up in above:
+            if self.ended[up].state in _BAD:
+                return f"upstream task {up} ({self.ended[up].step}) is {self.ended[up].state.value}"
+        return None
+
+
+def _counts_as_skip(end: Ended, task: Task) -> bool:
+    # A skipped earlier partition satisfies a dependency of an asset on itself (DESIGN section 5, "Skip").
+    return end.state is TaskState.SKIPPED and not (end.kind == "step" and end.step == task.step)
+
+
+def open_gates(gates: Sequence[Task], now: datetime) -> list[tuple[Task, TaskUpdate]]:
+    """Gates that have counted down end as success and count for their members."""
+    return [(gate, move(gate, TaskState.SUCCESS, Actor.GATE, finished_at=now)) for gate in gates]

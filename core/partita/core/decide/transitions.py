@@ -1,0 +1,177 @@
+"""Every move that a task can make: from where, to where, by whom, under which guard. Nothing else moves a task.
+
+The table is the whole state machine (S-106, S-107). The deciders build each `TaskUpdate` through `move`, so that a move
+which the table does not list, or whose guard does not hold, is an error in the decider and never reaches the store. The
+store then writes by compare-and-set on (state, fence): a decider that saw an old row changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from partita.core.store.values import Task, TaskState, TaskUpdate
+
+INFRA_LOSSES = 5  # losses that are retried; they never consume the user's retries (DESIGN section 6, "Leases")
+
+# The states that hold pool slots. Every other state is a wait or an end, and a wait holds no slot (law 7).
+HOLDS_SLOTS = frozenset({TaskState.QUEUED, TaskState.RUNNING})
+
+
+class Actor(StrEnum):
+    """Who moves a task."""
+
+    SETTLE = "settle"  # an upstream ended: counters, readiness, closures
+    GATE = "gate"  # a gate that counted down opens
+    ADMIT = "admit"
+    CLAIM = "claim"
+    FINISH = "finish"  # the attempt that holds the fence reports
+    LAPSE = "lapse"  # the attempt's worker is gone
+    WAKE = "wake"  # a retry's time has come
+    CANCEL = "cancel"
+    EXPLAIN = "explain"  # only the reason changes
+
+
+class IllegalTransition(Exception):
+    """A decider asked for a move that the table does not have, or whose guard does not hold. Always a bug."""
+
+
+Guard = Callable[[Task, TaskUpdate], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    source: TaskState
+    target: TaskState
+    actor: Actor
+    guard: Guard
+    when: str  # the guard in words
+
+
+def _counts(before: Task, after: TaskUpdate) -> bool:
+    # A counter only falls, and one that fell to zero is a decision, not a wait.
+    return 0 < after.waiting_on < before.waiting_on
+
+
+def _ready(before: Task, after: TaskUpdate) -> bool:
+    return after.waiting_on == 0 and after.ready_at is not None
+
+
+def _failed_above(_: Task, after: TaskUpdate) -> bool:
+    return after.bad_upstream > 0
+
+
+def _skipped_above(_: Task, after: TaskUpdate) -> bool:
+    return after.skip_upstream > 0
+
+
+def _is_open_gate(before: Task, _: TaskUpdate) -> bool:
+    return before.kind == "gate" and before.waiting_on == 0
+
+
+def _is_step(before: Task, after: TaskUpdate) -> bool:
+    return before.kind == "step" and after.queued_at is not None
+
+
+def _starts(before: Task, after: TaskUpdate) -> bool:
+    # Numbered at the claim, from 1 (S-110); the fence rises, so that whatever held the task before is refused.
+    return (
+        after.fence > before.fence
+        and after.attempt_number == before.attempt_number + 1
+        and after.attempt_id is not None
+        and after.worker_id is not None
+        and not before.cancel_requested
+    )
+
+
+def _needs_no_attempt(before: Task, after: TaskUpdate) -> bool:
+    return after.fence == before.fence and after.attempt_number == before.attempt_number and after.worker_id is None
+
+
+def _gives_back(before: Task, after: TaskUpdate) -> bool:
+    # The fence stays: only a new claim raises it, and a late report of this attempt is refused by the state already.
+    return after.fence == before.fence and after.worker_id is None
+
+
+def _retries(before: Task, after: TaskUpdate) -> bool:
+    within_limits = after.user_failures <= before.retry.max_retries and after.infra_losses <= INFRA_LOSSES
+    return _gives_back(before, after) and after.not_before is not None and within_limits and not before.cancel_requested
+
+
+def _was_cancelled(before: Task, after: TaskUpdate) -> bool:
+    return _gives_back(before, after) and before.cancel_requested
+
+
+def _asks_to_stop(before: Task, after: TaskUpdate) -> bool:
+    same_attempt = (after.fence, after.attempt_id, after.worker_id) == (
+        before.fence,
+        before.attempt_id,
+        before.worker_id,
+    )
+    return after.cancel_requested and same_attempt
+
+
+def _always(_: Task, __: TaskUpdate) -> bool:
+    return True
+
+
+def _only_reason(before: Task, after: TaskUpdate) -> bool:
+    return after.reason != before.reason and after == TaskUpdate.of(
+        before, before.state, reason=after.reason, reason_detail=after.reason_detail
+    )
+
+
+_S = TaskState
+_NOT_STARTED = (_S.NONE, _S.SCHEDULED, _S.QUEUED, _S.DEFERRED, _S.UP_FOR_RETRY, _S.AWAITING_INPUT)
+
+TABLE: tuple[Transition, ...] = (
+    Transition(_S.NONE, _S.NONE, Actor.SETTLE, _counts, "an upstream ended and others have not"),
+    Transition(_S.NONE, _S.SCHEDULED, Actor.SETTLE, _ready, "the last upstream ended and the rule says run"),
+    Transition(_S.NONE, _S.UPSTREAM_FAILED, Actor.SETTLE, _failed_above, "an upstream failed and the rule forbids it"),
+    Transition(_S.NONE, _S.SKIPPED, Actor.SETTLE, _skipped_above, "an upstream was skipped and the rule follows it"),
+    Transition(_S.SCHEDULED, _S.SUCCESS, Actor.GATE, _is_open_gate, "a gate has counted down"),
+    Transition(_S.SCHEDULED, _S.QUEUED, Actor.ADMIT, _is_step, "all its pools have room"),
+    Transition(_S.QUEUED, _S.RUNNING, Actor.CLAIM, _starts, "a live worker starts an attempt under a higher fence"),
+    Transition(_S.QUEUED, _S.SUCCESS, Actor.CLAIM, _needs_no_attempt, "nothing is left to make"),
+    Transition(_S.QUEUED, _S.FAILED, Actor.CLAIM, _needs_no_attempt, "its definitions cannot be resolved"),
+    Transition(_S.RUNNING, _S.SUCCESS, Actor.FINISH, _gives_back, "all its cells were made"),
+    Transition(_S.RUNNING, _S.SKIPPED, Actor.FINISH, _gives_back, "it chose to make nothing"),
+    Transition(_S.RUNNING, _S.UP_FOR_RETRY, Actor.FINISH, _retries, "a failure or a loss within its limits"),
+    Transition(_S.RUNNING, _S.FAILED, Actor.FINISH, _gives_back, "failed for good"),
+    Transition(_S.RUNNING, _S.CANCELLED, Actor.FINISH, _was_cancelled, "it was asked to stop, and stopped"),
+    Transition(_S.RUNNING, _S.SUCCESS, Actor.LAPSE, _gives_back, "lost after everything was published"),
+    Transition(_S.RUNNING, _S.UP_FOR_RETRY, Actor.LAPSE, _retries, "lost within the limit of losses"),
+    Transition(_S.RUNNING, _S.FAILED, Actor.LAPSE, _gives_back, "lost too often"),
+    Transition(_S.RUNNING, _S.CANCELLED, Actor.LAPSE, _was_cancelled, "asked to stop, and its worker is gone"),
+    Transition(_S.UP_FOR_RETRY, _S.SCHEDULED, Actor.WAKE, _ready, "its time has come"),
+    *(Transition(s, _S.CANCELLED, Actor.CANCEL, _always, "not started: it ends at once") for s in _NOT_STARTED),
+    Transition(_S.RUNNING, _S.RUNNING, Actor.CANCEL, _asks_to_stop, "running: its worker is asked to stop it"),
+    Transition(_S.SCHEDULED, _S.SCHEDULED, Actor.EXPLAIN, _only_reason, "another pool binds"),
+    Transition(_S.QUEUED, _S.QUEUED, Actor.EXPLAIN, _only_reason, "another shortage of workers or servers binds"),
+)
+
+_BY_MOVE = {(t.source, t.target, t.actor): t for t in TABLE}
+
+STARTS_AS = frozenset({TaskState.NONE, TaskState.SCHEDULED})  # of a launched task: with and without upstream
+
+
+def move(task: Task, target: TaskState, by: Actor, **changes: Any) -> TaskUpdate:
+    """The update that takes `task` to `target`; names only what changes. Raises `IllegalTransition`."""
+    update = TaskUpdate.of(task, target, **changes)
+    transition = _BY_MOVE.get((task.state, target, by))
+    if transition is None:
+        raise IllegalTransition(
+            f"task {task.id}: {by} may not move it from {task.state} to {target}; "
+            f"from {task.state} it may go to {_targets(task.state, by)}"
+        )
+    if not transition.guard(task, update):
+        raise IllegalTransition(
+            f"task {task.id}: {task.state} -> {target} by {by} holds only when {transition.when}; got {update!r} of {task!r}"
+        )
+    return update
+
+
+def _targets(source: TaskState, by: Actor) -> str:
+    return ", ".join(sorted(t.target for t in TABLE if t.source is source and t.actor is by)) or "nothing"

@@ -1,0 +1,270 @@
+"""Launching a plan: a run, its tasks, edges and cells, all in one transaction or not at all.
+
+One owner per cell: a cell that a non-terminal task of another run owns is taken out of the new task. If that task has not
+started, this request joins it; if it runs (or would not make what this request asks for), the request waits and is planned
+again when it ends. In both cases a gate that depends on the owner stands in for the cell in the new run, so that the run's
+state and its dependents follow what becomes of it.
+
+The order of locks: owners of cells first (inserting ownership waits for launches that claim the same cells), then the owning
+tasks in id order. A launch that has to try again starts a new transaction: it never claims cells while it holds tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from partita.core.decide.admit import backfill_pool, is_reserved_name
+from partita.core.decide.settle import RULES
+from partita.core.duties.values import Channel, Launch, LaunchCell, Launched, LaunchTask
+from partita.core.store.port import Store, Tx
+from partita.core.store.values import (
+    BackfillId,
+    CellCause,
+    CellRef,
+    NewEvent,
+    NewRun,
+    NewTask,
+    NewTaskCell,
+    Pool,
+    PoolUse,
+    RunId,
+    Task,
+    TaskId,
+    TaskState,
+)
+
+DEFAULT_POOL = "default"
+_TRIES = 20  # owners that end, or are launched, while we look at them; each try finds others
+_STARTED = frozenset({TaskState.RUNNING, TaskState.DEFERRED, TaskState.AWAITING_INPUT})
+
+
+class LaunchRefused(ValueError):
+    """The launch itself is wrong; nothing was written."""
+
+
+class _TryAgain(Exception):
+    """An owner ended, or has an id above ours: start over in a new transaction with new ids. Rolls back."""
+
+
+def launch(store: Store, launch: Launch) -> Launched:
+    """Makes a run of a plan. Raises `LaunchRefused` for one that contradicts itself."""
+    _check(launch)
+    for _ in range(_TRIES):
+        try:
+            return store.run(lambda tx: _launch(tx, launch))
+        except _TryAgain:
+            continue
+    raise LaunchRefused(
+        f"plan {launch.plan_hash}: the owners of its cells changed {_TRIES} times while it was launched; plan again"
+    )
+
+
+def _check(launch: Launch) -> None:
+    if not launch.tasks:
+        raise LaunchRefused(f"plan {launch.plan_hash} has no tasks: there is nothing to run; ask before launching")
+    seen: dict[CellRef, int] = {}
+    for index, task in enumerate(launch.tasks):
+        what = f"task {index} ({task.step}) of plan {launch.plan_hash}"
+        if any(not 0 <= up < index for up in task.upstream):
+            raise LaunchRefused(f"{what} depends on {task.upstream}: upstream tasks come earlier in the list")
+        if task.rule not in RULES:
+            raise LaunchRefused(f"{what} has the trigger rule {task.rule!r}: one of {', '.join(sorted(RULES))}")
+        if task.kind == "gate" and (task.cells or task.pools):
+            raise LaunchRefused(f"{what} is a gate and has cells or pools: a gate only counts")
+        if task.kind == "step" and (not task.cells or task.location_id is None or task.snapshot_id is None):
+            raise LaunchRefused(
+                f"{what} needs cells, a location and a snapshot: a step runs somewhere and makes something"
+            )
+        for use in task.pools:
+            if use.slots < 1 or is_reserved_name(use.name):
+                raise LaunchRefused(
+                    f"{what} wants {use.slots} slots of {use.name!r}: at least one, of a pool of your own"
+                )
+        for cell in task.cells:
+            if seen.setdefault(cell.cell, index) != index:
+                raise LaunchRefused(f"{what} makes {cell.cell}, which task {seen[cell.cell]} makes: one owner per cell")
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A launch task with its ids. `gate_id` is below `task_id`, so that both kinds of edges rise."""
+
+    source: LaunchTask
+    gate_id: TaskId
+    task_id: TaskId
+    cells: tuple[LaunchCell, ...]  # those that it keeps
+    owners: tuple[TaskId, ...]  # of those it does not
+
+    @property
+    def stands(self) -> bool:
+        return self.source.kind == "gate" or bool(self.cells)
+
+    @property
+    def ids(self) -> tuple[TaskId, ...]:
+        """What its dependents depend on."""
+        gate = (self.gate_id,) if self.owners else ()
+        return (*gate, self.task_id) if self.stands else gate
+
+
+def _launch(tx: Tx, launch: Launch) -> Launched:
+    ids = tx.reserve_task_ids(2 * len(launch.tasks))
+    wanted = {c.cell: (ids[2 * i + 1], c) for i, task in enumerate(launch.tasks) for c in task.cells}
+    taken = tx.open_cells((cell, task_id) for cell, (task_id, _) in wanted.items())
+    owners = _lock_owners(tx, taken, ids[0])
+    placed = [_place(task, ids[2 * i], ids[2 * i + 1], taken) for i, task in enumerate(launch.tasks)]
+
+    backfill_id = _insert_backfill(tx, launch)
+    tasks, edges = _tasks_and_edges(launch, placed, backfill_id)
+    tx.ensure_pools([Pool(name, 1) for name in sorted({u.name for t in tasks for u in t.pools})], automatic=True)
+    run_id = tx.insert_run(_new_run(launch, backfill_id, len(tasks)))
+    tx.insert_tasks(run_id, tasks)
+    tx.insert_edges(edges)
+    tx.insert_task_cells(NewTaskCell(p.task_id, c.cell, c.reason, c.window) for p in placed for c in p.cells)
+    causes = _causes(launch, placed, taken, owners, run_id)
+    tx.insert_causes(causes)
+    tx.append_events([NewEvent("run", run_id=run_id, body={"state": "running", "tasks": len(tasks)})])
+    tx.audit(
+        str(launch.cause.get("by", launch.cause.get("kind", ""))), "launch", {"run": run_id, "plan": launch.plan_hash}
+    )
+    waiting = sum(cause.waits for cause in causes)
+    ready = any(task.state is TaskState.SCHEDULED for task in tasks)
+    channels = (Channel.SCHEDULED, Channel.EVENT) if ready else (Channel.EVENT,)
+    task_ids = tuple(task.id for task in tasks)
+    return Launched(run_id, backfill_id, task_ids, len(causes) - waiting, waiting, channels)
+
+
+def _lock_owners(tx: Tx, taken: Mapping[CellRef, TaskId], first_id: TaskId) -> dict[TaskId, Task]:
+    """The owning tasks, locked: none of them can end before the edges and causes that we add are there for it to see."""
+    owners = {task.id: task for task in tx.lock_tasks(sorted(set(taken.values())))}
+    for owner in set(taken.values()):
+        # Ended between the two statements: its cells are free now. Or launched meanwhile: edges must rise, and new ids do.
+        if owner not in owners or owners[owner].state.terminal or owner > first_id:
+            raise _TryAgain
+    return owners
+
+
+def _place(task: LaunchTask, gate_id: TaskId, task_id: TaskId, taken: Mapping[CellRef, TaskId]) -> _Placed:
+    kept = tuple(cell for cell in task.cells if cell.cell not in taken)
+    owners = sorted({taken[cell.cell] for cell in task.cells if cell.cell in taken})
+    return _Placed(task, gate_id, task_id, kept, tuple(owners))
+
+
+def _insert_backfill(tx: Tx, launch: Launch) -> BackfillId | None:
+    if launch.backfill is None:
+        return None
+    new = launch.backfill
+    backfill_id = tx.insert_backfill(new.name, launch.request, new.max_active, new.created_by)
+    if new.max_active is not None:
+        # The cap is a pool: then admission counts it under the same lock as everything else, exact for any number of admitters.
+        tx.ensure_pools([Pool(backfill_pool(backfill_id), new.max_active)], automatic=True)
+    return backfill_id
+
+
+def _tasks_and_edges(
+    launch: Launch, placed: Sequence[_Placed], backfill_id: BackfillId | None
+) -> tuple[list[NewTask], list[tuple[TaskId, TaskId]]]:
+    capped = launch.backfill is not None and launch.backfill.max_active is not None and backfill_id is not None
+    cap = (PoolUse(backfill_pool(backfill_id), 1),) if capped and backfill_id is not None else ()
+    tasks: list[NewTask] = []
+    edges: list[tuple[TaskId, TaskId]] = []
+    for part in placed:
+        if part.owners:
+            tasks.append(_join_gate(launch, part))
+            edges += [(owner, part.gate_id) for owner in part.owners]
+        if part.stands:
+            upstream = sorted({up for index in part.source.upstream for up in placed[index].ids})
+            tasks.append(_new_task(launch, part, len(upstream), cap))
+            edges += [(up, part.task_id) for up in upstream]
+    return tasks, edges
+
+
+def _join_gate(launch: Launch, part: _Placed) -> NewTask:
+    source = part.source
+    return NewTask(
+        id=part.gate_id,
+        kind="gate",
+        step=source.step,
+        location_id=None,
+        snapshot_id=None,
+        state=TaskState.NONE,
+        waiting_on=len(part.owners),
+        pools=(),
+        lane=launch.lane,
+        priority=launch.priority + source.priority,
+        wave=source.wave,
+        retry=source.retry,
+        timeout_s=None,
+        cell_count=0,
+    )
+
+
+def _new_task(launch: Launch, part: _Placed, waiting_on: int, cap: tuple[PoolUse, ...]) -> NewTask:
+    source = part.source
+    return NewTask(
+        id=part.task_id,
+        kind=source.kind,
+        step=source.step,
+        location_id=source.location_id,
+        snapshot_id=source.snapshot_id,
+        state=TaskState.NONE if waiting_on else TaskState.SCHEDULED,
+        waiting_on=waiting_on,
+        pools=_pools(source, cap),
+        lane=launch.lane,
+        priority=launch.priority + source.priority,
+        wave=source.wave,
+        retry=source.retry,
+        timeout_s=source.timeout_s,
+        cell_count=len(part.cells),
+        conditional=source.conditional,
+        rule=source.rule,
+    )
+
+
+def _pools(source: LaunchTask, cap: tuple[PoolUse, ...]) -> tuple[PoolUse, ...]:
+    if source.kind == "gate":
+        return ()
+    slots: dict[str, int] = {}
+    for use in source.pools or (PoolUse(DEFAULT_POOL, 1),):
+        slots[use.name] = max(slots.get(use.name, 0), use.slots)
+    return tuple(sorted((*cap, *(PoolUse(name, n) for name, n in slots.items())), key=lambda use: use.name))
+
+
+def _new_run(launch: Launch, backfill_id: BackfillId | None, task_count: int) -> NewRun:
+    return NewRun(
+        backfill_id=backfill_id,
+        lane=launch.lane,
+        priority=launch.priority,
+        cause=launch.cause,
+        request=launch.request,
+        plan_hash=launch.plan_hash,
+        as_of=launch.as_of,
+        params=launch.params,
+        task_count=task_count,
+        pins=launch.pins,
+    )
+
+
+def _causes(
+    launch: Launch,
+    placed: Sequence[_Placed],
+    taken: Mapping[CellRef, TaskId],
+    owners: Mapping[TaskId, Task],
+    run_id: RunId,
+) -> list[CellCause]:
+    return [
+        CellCause(cell.cell, owner.id, run_id, waits=_waits(part.source, cell, owner))
+        for part in placed
+        for cell in part.source.cells
+        if cell.cell in taken
+        for owner in (owners[taken[cell.cell]],)
+    ]
+
+
+def _waits(source: LaunchTask, cell: LaunchCell, owner: Task) -> bool:
+    """Whether the owner's outcome cannot be taken for what this request asks: then it is planned again when that ends."""
+    if owner.state in _STARTED:
+        return True  # it has read its inputs already
+    if owner.snapshot_id != source.snapshot_id:
+        return True  # it will run other code
+    return cell.reason == "forced" and owner.conditional  # it may end without an attempt

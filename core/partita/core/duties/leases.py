@@ -1,0 +1,132 @@
+"""Workers and their leases: one row per worker, and a lapsed one loses all its attempts at once.
+
+The pulse comes first: a sweep that finds that the database was away extends all leases and judges nobody (S-156). A sweep
+locks the worker rows that it judges; a claim of the same worker renews that row, so the two never overlap.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+
+from partita.core.decide import lapse
+from partita.core.duties.consequences import Beyond, Move, Written, follow, write
+from partita.core.duties.gates import open_gates
+from partita.core.duties.values import LEASE_S, Channel, Renewed, Swept
+from partita.core.store.port import Store, Tx
+from partita.core.store.values import (
+    AttemptEnd,
+    AttemptOutcome,
+    CellAttempt,
+    CellState,
+    Task,
+    TaskCell,
+    TaskId,
+    TaskState,
+    WorkerId,
+)
+
+
+def register(
+    store: Store, worker_id: WorkerId, *, host: str, pid: int, capacity: int, lease_s: float = LEASE_S
+) -> Swept:
+    """Registers a worker. What an earlier life under this id still runs is lost: nobody else would ever look for it."""
+    enter = partial(_register, worker_id=worker_id, host=host, pid=pid, capacity=capacity, lease_s=lease_s)
+    try:
+        swept, written = store.run(partial(enter, whole=False))
+    except Beyond:
+        swept, written = store.run(partial(enter, whole=True))
+    return _opened(store, swept, written)
+
+
+def _register(
+    tx: Tx, *, worker_id: WorkerId, host: str, pid: int, capacity: int, lease_s: float, whole: bool
+) -> tuple[Swept, Written]:
+    tx.put_worker(worker_id, host, pid, capacity, lease_s)
+    return _lose(tx, [worker_id], whole=whole)
+
+
+def renew(store: Store, worker_id: WorkerId, *, lease_s: float = LEASE_S) -> Renewed:
+    """Renews the lease (not durably: a lost renewal is followed by the next) and reads what the worker has to stop."""
+    return store.run(partial(_renew, worker_id=worker_id, lease_s=lease_s), durable=False)
+
+
+def _renew(tx: Tx, *, worker_id: WorkerId, lease_s: float) -> Renewed:
+    if not tx.renew_lease(worker_id, lease_s):
+        return Renewed(live=False)
+    asked = tx.cancelled_tasks_of_worker(worker_id)
+    return Renewed(True, tuple((task.id, task.attempt_id) for task in asked if task.attempt_id is not None))
+
+
+def retire(store: Store, worker_id: WorkerId) -> None:
+    """A worker that stops. What it may still hold is taken by the next sweep."""
+    store.run(lambda tx: tx.retire_worker(worker_id))
+
+
+def pulse(store: Store) -> float:
+    """Says that the database answers. Returns the seconds by which leases were extended because it did not (0: it did)."""
+    return store.run(_pulse, durable=False)
+
+
+def _pulse(tx: Tx) -> float:
+    verdict = lapse.pulse(tx.read_pulse(), tx.now())
+    if not verdict.may_judge:
+        tx.extend_leases(verdict.extend_s)
+    tx.set_pulse()
+    return verdict.extend_s
+
+
+def sweep(store: Store, limit: int = 20) -> Swept:
+    """Judges up to `limit` workers whose lease has lapsed: each of their attempts is lost and goes through its limits."""
+    try:
+        swept, written = store.run(partial(_sweep, limit=limit, whole=False))
+    except Beyond:
+        swept, written = store.run(partial(_sweep, limit=limit, whole=True))
+    return _opened(store, swept, written)
+
+
+def _sweep(tx: Tx, *, limit: int, whole: bool) -> tuple[Swept, Written]:
+    # In the transaction that judges, not before it: an outage in between would be taken for the workers' death.
+    if _pulse(tx) > 0:
+        return Swept(judged=False), Written()
+    lapsed = [worker.id for worker in tx.lock_lapsed_workers_skip(limit)]
+    if not lapsed:
+        return Swept(judged=True), Written()
+    tx.mark_workers_gone(lapsed)
+    swept, written = _lose(tx, lapsed, whole=whole)
+    return Swept(True, tuple(lapsed), swept.retried, swept.ended, len(lapsed) == limit, swept.channels), written
+
+
+def _lose(tx: Tx, workers: Sequence[WorkerId], *, whole: bool) -> tuple[Swept, Written]:
+    tasks = tx.lock_tasks_of_workers(workers)
+    if not tasks:
+        return Swept(judged=True, workers=tuple(workers)), Written()
+    now = tx.now()
+    cells: dict[TaskId, list[TaskCell]] = defaultdict(list)
+    for own in tx.task_cells([task.id for task in tasks]):
+        cells[own.task_id].append(own)
+    moves: list[Move] = [(task, lapse.lost(task, cells[task.id], now)) for task in tasks]
+    settlement = follow(tx, moves, whole=whole, now=now)
+    tx.note_attempts([note for task in tasks for note in _notes(task, cells[task.id])])
+    tx.end_attempts(
+        [AttemptEnd(t.attempt_id, AttemptOutcome.LOST, error=u.error) for t, u in moves if t.attempt_id is not None]
+    )
+    written = write(tx, moves, settlement)
+    retried = sum(update.state is TaskState.UP_FOR_RETRY for _, update in moves)
+    return Swept(True, tuple(workers), retried, len(moves) - retried, channels=written.channels()), written
+
+
+def _notes(task: Task, cells: Sequence[TaskCell]) -> list[CellAttempt]:
+    if task.attempt_id is None:
+        return []
+    why = f"worker {task.worker_id} is gone"
+    pending = (own.cell for own in cells if own.state is CellState.PENDING)
+    return [CellAttempt(cell, task.fence, "lost", task.attempt_id, why) for cell in pending]
+
+
+def _opened(store: Store, swept: Swept, written: Written) -> Swept:
+    if not written.gates:
+        return swept
+    channels = {*swept.channels, *open_gates(store).channels, Channel.SCHEDULED}
+    return Swept(swept.judged, swept.workers, swept.retried, swept.ended, swept.more, tuple(sorted(channels)))
