@@ -92,11 +92,12 @@ class Collector:
                 rule="a module has one set of defaults",
                 fix="join the two calls",
             )
-        earlier = [asset for asset in self.assets.values() if asset.place.file == said.place.file]
+        own = [asset for asset in self.assets.values() if asset.place.file == said.place.file]
+        earlier = [asset for asset in own if asset.kind == "asset"]
         if earlier and self.strict:
             raise DefinitionError(
                 f"defaults() at {said.place} comes after {earlier[0].key!r} ({earlier[0].place})",
-                rule="defaults apply to the definitions below them",
+                rule="defaults apply to the assets below them",
                 fix="move defaults() to the top of the module",
             )
         self.defaults[module] = said

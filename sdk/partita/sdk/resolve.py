@@ -108,7 +108,10 @@ def resolve_check(check: CheckDef, known: Known, steps: Table[AssetKey, StepDef]
 
 
 def find(name: str, known: Known, owner: str) -> AssetDef:
-    """The one asset whose key is `name` or ends in it. Raises UnknownAsset or DefinitionError with suggestions."""
+    """The one asset whose key is `name` or ends in it; an external one only when none is made here.
+
+    Raises UnknownAsset or DefinitionError with suggestions.
+    """
     found = _matches(name, known)
     if len(found) == 1:
         return found[0]
@@ -131,7 +134,9 @@ def _matches(name: str, known: Known) -> list[AssetDef]:
     exact = known.get(AssetKey(name))
     if exact is not None:
         return [exact]
-    return [one for key, one in known.items() if key.endswith(f"/{name}")]
+    ending = [one for key, one in known.items() if key.endswith(f"/{name}")]
+    # raw/flights is usually made from source/flights: a bare `flights` means what is made here.
+    return [one for one in ending if one.kind == "asset"] or ending
 
 
 def _resolved(

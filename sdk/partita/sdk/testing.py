@@ -80,7 +80,7 @@ def make_context(
     """A Context for calling a step's function directly. Lines of `context.log` are appended to `log`."""
     lines: list[tuple[str, str]] = [] if log is None else log
     window = None if start is None or end is None else TimeSpan(start, end)
-    values: dict[str, Any] = dict(attempt_id="test", attempt=attempt, run_id=0, fence=1)
+    values: dict[str, Any] = {"attempt_id": "test", "attempt": attempt, "run_id": 0, "fence": 1}
     return Context(
         assets=[AssetKey(one) for one in assets],
         partitions=[Partition(partition, window, dimensions or {})],
