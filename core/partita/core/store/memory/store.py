@@ -90,6 +90,11 @@ class MemoryStore:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
+    @property
+    def database(self) -> Database:
+        """The tables themselves, also within an open transaction: for tests that choose what to do next by what there is."""
+        return self._db
+
     def dump(self) -> dict[str, list[dict[str, Any]]]:
         """All tables, rows by primary key: for tests that compare stores or look at the end state."""
         with self._lock:

@@ -12,9 +12,11 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, CursorResult, TextClause, text
+from sqlalchemy.exc import DBAPIError
 
 from partita.core.store.encode import pool_set_of, retry_of
 from partita.core.store.port import Conflict, Violation
+from partita.core.store.postgres.errors import store_error
 from partita.core.store.values import CellFact, CellRef, Task, TaskState, WaitReason
 
 K = TypeVar("K")
@@ -106,10 +108,17 @@ class PostgresPart:
         return self._now
 
     def _execute(self, statement: TextClause, **parameters: Any) -> CursorResult[Any]:
-        return self._connection.execute(statement, parameters)
+        try:
+            return self._connection.execute(statement, parameters)
+        except DBAPIError as error:
+            ours = store_error(error.orig)
+            if ours is None:
+                raise
+            self.poisoned = str(ours)
+            raise ours from error
 
     def _rows(self, statement: TextClause, **parameters: Any) -> Sequence[Any]:
-        return self._connection.execute(statement, parameters).fetchall()
+        return self._execute(statement, **parameters).fetchall()
 
     def _tasks(self, statement: TextClause, **parameters: Any) -> list[Task]:
         return [task_of(row) for row in self._rows(statement, **parameters)]
