@@ -1,0 +1,38 @@
+"""The catalog: the definitions of the active snapshots, or of a pinned run, as one graph with spaces and mappings."""
+
+from partita.core.catalog.activation import ActivationRefused, activation_problems, check_activation
+from partita.core.catalog.catalog import Catalog
+from partita.core.catalog.edges import EdgeMap, mask_of, set_of
+from partita.core.catalog.effective import Effective, effective_snapshot
+from partita.core.catalog.inputs import CatalogInputs, resolve_inputs
+from partita.core.catalog.load import CatalogCache, load_catalog
+from partita.core.catalog.values import (
+    CatalogAsset,
+    CatalogInput,
+    DefinitionsReader,
+    StepKey,
+    StoredSnapshot,
+    Vector,
+)
+
+__all__ = [
+    "ActivationRefused",
+    "Catalog",
+    "CatalogAsset",
+    "CatalogCache",
+    "CatalogInput",
+    "CatalogInputs",
+    "DefinitionsReader",
+    "EdgeMap",
+    "Effective",
+    "StepKey",
+    "StoredSnapshot",
+    "Vector",
+    "activation_problems",
+    "check_activation",
+    "effective_snapshot",
+    "load_catalog",
+    "mask_of",
+    "resolve_inputs",
+    "set_of",
+]

@@ -1,0 +1,120 @@
+"""What must hold before a candidate snapshot becomes active: the union of locations is one sound graph.
+
+Pure: the caller gives the effective snapshots of all locations as they would be. A refusal names every problem, and
+changes nothing (law 10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from partita.assets import AssetKey, AssetSpec, PartitaError, Snapshot, from_spec, space_of, suggest
+from partita.assets.mappings.evaluate import check_mapping
+from partita.core.catalog.catalog import Catalog
+from partita.core.catalog.values import StoredSnapshot
+from partita.core.store.values import AssetId, LocationId, SnapshotId
+
+
+class ActivationRefused(PartitaError):
+    """A candidate that does not fit the other locations; `problems` are sentences, one a problem."""
+
+    def __init__(self, what: str, *, rule: str = "", fix: str = "", problems: tuple[str, ...] = ()) -> None:
+        super().__init__(what, rule=rule, fix=fix)
+        self.problems = problems
+
+
+def check_activation(snapshots: Iterable[Snapshot], as_of: datetime) -> None:
+    """Raise ActivationRefused unless the union of these effective snapshots (one per location) is sound.
+
+    Several candidates may be given at once, for locations that refer to each other.
+    """
+    union = list(snapshots)
+    problems = activation_problems(union, as_of)
+    if problems:
+        names = ", ".join(sorted(one.location for one in union))
+        raise ActivationRefused(
+            f"the definitions of {names} do not fit together: " + "; ".join(problems),
+            rule="the active snapshots of all locations form one graph",
+            fix="the version before stays active",
+            problems=tuple(problems),
+        )
+
+
+def activation_problems(snapshots: Iterable[Snapshot], as_of: datetime) -> list[str]:
+    """Every problem of the union, in a stable order; mappings are checked at `as_of`."""
+    union = sorted(snapshots, key=lambda one: one.location)
+    owners: dict[AssetKey, str] = {}
+    problems: list[str] = []
+    for snapshot in union:
+        for spec in snapshot.assets:
+            owner = owners.setdefault(spec.key, snapshot.location)
+            if owner != snapshot.location:
+                problems.append(f"asset {spec.key!r} is defined in {owner!r} and in {snapshot.location!r}")
+    if problems:
+        return problems
+    assets = {spec.key: spec for snapshot in union for spec in snapshot.assets}
+    loaded = {snapshot.location for snapshot in union}
+    for snapshot in union:
+        for spec in snapshot.assets:
+            problems += _input_problems(spec, assets, owners, loaded, as_of)
+        problems += _group_problems(snapshot, assets)
+    return problems or _graph_problems(union)
+
+
+def _input_problems(
+    spec: AssetSpec,
+    assets: Mapping[AssetKey, AssetSpec],
+    owners: Mapping[AssetKey, str],
+    loaded: set[str],
+    as_of: datetime,
+) -> list[str]:
+    found: list[str] = []
+    for one in spec.inputs:
+        upstream = assets.get(one.upstream)
+        if upstream is None and one.location is not None and one.location not in loaded:
+            continue  # its location is not loaded yet; the planner blocks what needs it
+        if upstream is None:
+            hint = suggest(one.upstream, assets)
+            where = f" of location {one.location!r}" if one.location else ""
+            found.append(f"{spec.key!r} reads {one.upstream!r}{where}, which no location defines" + _tail(hint))
+            continue
+        if one.location is not None and owners[one.upstream] != one.location:
+            found.append(
+                f"{spec.key!r} reads {one.upstream!r} from location {one.location!r}, but {owners[one.upstream]!r} defines it"
+            )
+        try:
+            check_mapping(
+                from_spec(one.mapping),
+                down=space_of(from_spec(spec.partitions), as_of),
+                up=space_of(from_spec(upstream.partitions), as_of),
+            )
+        except PartitaError as refused:
+            found.append(f"input {one.name!r} of {spec.key!r} from {one.upstream!r}: {refused}")
+    return found
+
+
+def _group_problems(snapshot: Snapshot, assets: Mapping[AssetKey, AssetSpec]) -> list[str]:
+    return [
+        f"step {step.id!r} makes {', '.join(repr(key) for key in step.assets)} with different partitions"
+        for step in snapshot.steps
+        if len({assets[key].partitions for key in step.assets if key in assets}) > 1
+    ]
+
+
+def _graph_problems(union: list[Snapshot]) -> list[str]:
+    keys = [spec.key for snapshot in union for spec in snapshot.assets]
+    ids = {key: AssetId(index) for index, key in enumerate(keys)}
+    stored = [
+        StoredSnapshot(LocationId(index), snapshot.location, SnapshotId(index), "", snapshot)
+        for index, snapshot in enumerate(union)
+    ]
+    try:
+        Catalog(stored, ids)
+    except PartitaError as refused:
+        return [str(refused)]
+    return []
+
+
+def _tail(hint: str) -> str:
+    return f" ({hint})" if hint else ""

@@ -1,0 +1,88 @@
+"""Which upstream cells each cell of a task reads: the `InputResolver` of the claim.
+
+Answers by the definitions that the run is pinned to, over the partitions that exist at the run's `as_of`, so that a plan
+and its claims see the same upstreams. Equal upstream sets are one tuple, whatever the number of cells that share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from partita.assets import PartitaError, PartitionSpace
+from partita.core.catalog.catalog import Catalog
+from partita.core.catalog.values import CatalogAsset, CatalogInput
+from partita.core.duties.values import CodeVersion, ResolvedInput, ResolvedInputs, Unresolvable
+from partita.core.store.values import AssetId, CellRef, RunId, Task, TaskCell
+
+_Ranges = tuple[tuple[int, int], ...]
+
+
+class CatalogInputs:
+    """`catalog_of` gives the catalog of a run (`CatalogCache.of_run`, whose hits read nothing)."""
+
+    def __init__(self, catalog_of: Callable[[RunId], Catalog]) -> None:
+        self._catalog_of = catalog_of
+
+    def __call__(self, task: Task, as_of: datetime, cells: Sequence[TaskCell], /) -> ResolvedInputs:
+        """Raises Unresolvable when the pinned definitions do not know an asset or a partition of the task."""
+        try:
+            return resolve_inputs(self._catalog_of(task.run_id), as_of, [one.cell for one in cells])
+        except PartitaError as refused:
+            raise Unresolvable(f"step {task.step!r} of run {task.run_id} cannot be resolved: {refused}") from refused
+
+
+def resolve_inputs(catalog: Catalog, as_of: datetime, cells: Sequence[CellRef]) -> ResolvedInputs:
+    """The upstream cells of every input of the assets that `cells` belong to, and the assets' code versions."""
+    partitions: dict[AssetId, list[CellRef]] = {}
+    for cell in cells:
+        partitions.setdefault(cell.asset_id, []).append(cell)
+    inputs: list[ResolvedInput] = []
+    versions: dict[AssetId, CodeVersion] = {}
+    for asset_id, own in partitions.items():
+        asset = catalog.by_id.get(asset_id)
+        if asset is None:
+            raise PartitaError(f"asset {asset_id} is not defined in {catalog!r}")
+        versions[asset_id] = CodeVersion(asset.spec.fingerprint, asset.spec.dependency_hash)
+        space = catalog.space(asset.key, as_of)
+        ordinals = [space.ordinal_of(cell.partition) for cell in own]
+        inputs += [_resolved(catalog, asset, one, as_of, own, ordinals) for one in asset.inputs]
+    return ResolvedInputs(tuple(inputs), versions)
+
+
+def _resolved(
+    catalog: Catalog,
+    asset: CatalogAsset,
+    one: CatalogInput,
+    as_of: datetime,
+    cells: Sequence[CellRef],
+    ordinals: Sequence[int],
+) -> ResolvedInput:
+    edge = catalog.edge(asset.key, one, as_of)
+    known: dict[_Ranges, tuple[CellRef, ...]] = {}
+    per_cell: dict[CellRef, tuple[CellRef, ...]] = {}
+    for cell, ordinal in zip(cells, ordinals, strict=True):
+        ranges = tuple(edge.ranges_of(ordinal))
+        refs = known.get(ranges)
+        if refs is None:
+            refs = known[ranges] = _refs(one.upstream_id, edge.up, ranges)
+        per_cell[cell] = refs
+    return ResolvedInput(one.name, one.kind, one.upstream_id, per_cell, one.external)
+
+
+def _refs(asset_id: AssetId, space: PartitionSpace, ranges: _Ranges) -> tuple[CellRef, ...]:
+    return tuple(CellRef(asset_id, space.key_at(ordinal)) for start, stop in ranges for ordinal in range(start, stop))
+
+
+def upstream_cells(
+    catalog: Catalog, asset: CatalogAsset, as_of: datetime, ordinal: int
+) -> Mapping[str, tuple[CellRef, ...]]:
+    """Per input of one cell, by name, the upstream cells that exist."""
+    return {
+        one.name: _refs(
+            one.upstream_id,
+            catalog.space(one.upstream, as_of),
+            tuple(catalog.edge(asset.key, one, as_of).ranges_of(ordinal)),
+        )
+        for one in asset.inputs
+    }

@@ -1,0 +1,99 @@
+"""The values that a catalog is made of, and the port through which definitions are read. Reads nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from partita.assets import AssetKey, AssetSpec, InputSpec, Snapshot
+from partita.assets import Mapping as PartitionMapping
+from partita.core.store.values import AssetId, LocationId, RunId, SnapshotId
+
+Vector = tuple[tuple[LocationId, SnapshotId], ...]
+"""Which snapshot of each location is meant, sorted by location."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSnapshot:
+    """A snapshot in the store: `snapshot` is the effective one, `version` its content hash as the server knows it.
+
+    `kept` names the assets whose module does not load in this version, with the older snapshot that defines each:
+    their tasks are pinned to that one.
+    """
+
+    location_id: LocationId
+    location: str
+    snapshot_id: SnapshotId
+    version: str
+    snapshot: Snapshot
+    kept: Mapping[AssetKey, tuple[SnapshotId, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogInput:
+    """One input of an asset. An external upstream that nobody observes has a constant version and is never read."""
+
+    name: str
+    upstream: AssetKey
+    upstream_id: AssetId
+    mapping: PartitionMapping
+    kind: str
+    external: bool
+    spec: InputSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogAsset:
+    """An asset of the union of snapshots: its id, where it is defined, and what it needs."""
+
+    id: AssetId
+    key: AssetKey
+    spec: AssetSpec
+    location: str
+    location_id: LocationId
+    snapshot_id: SnapshotId
+    version: str
+    step: StepKey
+    inputs: tuple[CatalogInput, ...]
+    unresolved: tuple[InputSpec, ...] = ()
+    """Inputs from locations that were never loaded here: nothing can be planned until they are."""
+
+    @property
+    def external(self) -> bool:
+        """Not made by partita: never planned."""
+        return self.spec.kind == "external"
+
+    @property
+    def constant(self) -> bool:
+        """Taken as present with a version that never moves (DESIGN section 5)."""
+        return self.external and not self.spec.observed
+
+    @property
+    def eager(self) -> bool:
+        """Follows every upstream publication."""
+        return self.spec.automation.type == "eager"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class StepKey:
+    """A step: its id is unique within its location."""
+
+    location_id: LocationId
+    id: str
+
+
+class DefinitionsReader(Protocol):
+    """Reads definitions; the statements are `store.queries.definitions_of_catalogs`."""
+
+    def active_vector(self) -> Vector:
+        """The active snapshot of each location that has one."""
+
+    def run_vector(self, run_id: RunId) -> Vector:
+        """The snapshots that a run is pinned to."""
+
+    def snapshots(self, ids: Iterable[SnapshotId]) -> list[StoredSnapshot]:
+        """These snapshots; unknown ids are left out."""
+
+    def asset_ids(self) -> Mapping[AssetKey, AssetId]:
+        """The id of every asset ever seen."""

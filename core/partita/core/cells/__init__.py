@@ -1,0 +1,30 @@
+"""The status of cells, by asset as arrays, from packed pages and what is not folded into them yet."""
+
+from partita.core.cells.status import STATES, AssetStatus, Statuses, bucket_counts, counts, where
+from partita.core.cells.values import (
+    CellBlock,
+    CellDetail,
+    CellRow,
+    CellsReader,
+    OpenCell,
+    Outcome,
+)
+from partita.core.cells.why import CellReason, Why, why
+
+__all__ = [
+    "STATES",
+    "AssetStatus",
+    "CellBlock",
+    "CellDetail",
+    "CellReason",
+    "CellRow",
+    "CellsReader",
+    "OpenCell",
+    "Outcome",
+    "Statuses",
+    "Why",
+    "bucket_counts",
+    "counts",
+    "where",
+    "why",
+]

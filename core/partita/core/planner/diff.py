@@ -1,0 +1,52 @@
+"""What differs between two plans, in words: for the refusal of a plan that is no longer what was shown. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from partita.assets import AssetKey, PartitionSet
+from partita.core.planner.values import Plan
+
+_SHOWN = 8
+
+
+def plan_difference(old: Plan, new: Plan) -> str:
+    """The differences in one line; the first eight, then how many more."""
+    found = list(_differences(old, new))
+    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return "; ".join(found[:_SHOWN]) + more if found else "its batches are cut differently"
+
+
+def _differences(old: Plan, new: Plan) -> Iterator[str]:
+    before, after = dict(old.snapshots), dict(new.snapshots)
+    for location in sorted(before.keys() | after.keys()):
+        if location in before and location in after and before[location] != after[location]:
+            yield f"location {location!r} has a new version"
+    mine = {asset.key: asset for asset in old.assets}
+    theirs = {asset.key: asset for asset in new.assets}
+    for key in sorted(mine.keys() | theirs.keys()):
+        was = mine[key].cells if key in mine else PartitionSet.empty()
+        now = theirs[key].cells if key in theirs else PartitionSet.empty()
+        if now - was:
+            yield f"{_cells(now - was)} of {key} came in"
+        if was - now:
+            yield f"{_cells(was - now)} of {key} dropped out"
+        if key in mine and key in theirs:
+            moved = {
+                reason
+                for reason in (*mine[key].by_reason, *theirs[key].by_reason)
+                if mine[key].by_reason.get(reason, PartitionSet.empty()) & now
+                != theirs[key].by_reason.get(reason, PartitionSet.empty()) & was
+            }
+            if moved:
+                yield f"cells of {key} are planned for another reason ({', '.join(sorted(moved))})"
+    if _blocked(old) != _blocked(new):
+        yield "other cells are blocked"
+
+
+def _blocked(plan: Plan) -> dict[tuple[AssetKey, str, AssetKey], PartitionSet]:
+    return {(one.key, one.reason, one.upstream): one.cells for one in plan.blocked}
+
+
+def _cells(cells: PartitionSet) -> str:
+    return "1 cell" if len(cells) == 1 else f"{len(cells)} cells"

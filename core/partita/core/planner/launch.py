@@ -1,0 +1,98 @@
+"""From a plan to a `Launch`: tasks with cells, reasons, pools, pins and edges. Pure; `duties.launch` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from partita.assets import AssetKey, PartitionSpace, RetrySpec
+from partita.core.catalog import Catalog, CatalogAsset
+from partita.core.duties.values import Launch, LaunchCell, LaunchTask, NewBackfill
+from partita.core.planner.tasks import PlanTask, plan_tasks
+from partita.core.planner.values import Plan, Reason
+from partita.core.store.values import CellRef, PoolUse, RetryPolicy
+
+_Reasons = Mapping[AssetKey, Mapping[int, Reason]]
+
+
+def to_launch(
+    plan: Plan,
+    catalog: Catalog,
+    *,
+    cause: Mapping[str, Any],
+    backfill: NewBackfill | None = None,
+    lane: str = "interactive",
+    priority: int = 0,
+) -> Launch:
+    """The launch of a plan made with this catalog. An empty plan gives a launch without tasks: do not launch it."""
+    reasons: _Reasons = {
+        asset.key: {ordinal: reason for reason, cells in asset.by_reason.items() for ordinal in cells}
+        for asset in plan.assets
+    }
+    return Launch(
+        tasks=tuple(_task(one, plan.as_of, catalog, reasons) for one in plan_tasks(plan, catalog)),
+        request=plan.request.to_json(),
+        plan_hash=plan.hash,
+        as_of=plan.as_of,
+        cause=cause,
+        pins=catalog.vector,
+        backfill=backfill,
+        lane=lane,
+        priority=priority,
+        params=dict(plan.request.params),
+    )
+
+
+def _task(task: PlanTask, as_of: datetime, catalog: Catalog, reasons: _Reasons) -> LaunchTask:
+    if task.step is None:
+        return LaunchTask("gate", "gate", None, None, upstream=task.upstream, wave=task.wave)
+    members = [catalog.assets[key] for key in task.assets]
+    spec = members[0].spec
+    return LaunchTask(
+        kind="step",
+        step=task.step.id,
+        location_id=task.step.location_id,
+        snapshot_id=members[0].snapshot_id,
+        cells=tuple(
+            cell
+            for asset in members
+            for cell in _cells(asset, catalog.space(asset.key, as_of), task, reasons[asset.key])
+        ),
+        upstream=task.upstream,
+        pools=_pools(members),
+        retry=_retry(spec.retries),
+        timeout_s=spec.timeout_s,
+        priority=spec.priority,
+        wave=task.wave,
+        conditional=task.conditional,
+    )
+
+
+def _cells(
+    asset: CatalogAsset, space: PartitionSpace, task: PlanTask, reasons: Mapping[int, Reason]
+) -> list[LaunchCell]:
+    found = []
+    for ordinal in task.cells:
+        window = space.window_at(ordinal)
+        found.append(
+            LaunchCell(
+                CellRef(asset.id, space.key_at(ordinal)),
+                reasons[ordinal].value,
+                None if window is None else (window.start, window.end),
+            )
+        )
+    return found
+
+
+def _pools(members: list[CatalogAsset]) -> tuple[PoolUse, ...]:
+    """The pools of all members; one that several name is taken once, with the most slots that one of them asks."""
+    most: dict[str, int] = {}
+    for asset in members:
+        for use in asset.spec.pools:
+            most[use.name] = max(most.get(use.name, 0), use.slots)
+    return tuple(PoolUse(name, slots) for name, slots in sorted(most.items()))
+
+
+def _retry(spec: RetrySpec) -> RetryPolicy:
+    return RetryPolicy(spec.max_retries, spec.delay_s, spec.backoff, spec.max_delay_s, spec.jitter)

@@ -1,0 +1,135 @@
+"""`plan`: from a request to a Plan; `replan`: the same request again, refused when its content differs.
+
+Pure given what the readers say. `plan` never looks at times to decide; the clock enters as the request's `as_of` only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from partita.assets import AssetKey, PartitaError
+from partita.core.catalog import Catalog, StepKey
+from partita.core.cells.status import Statuses
+from partita.core.cells.values import CellsReader
+from partita.core.cells.why import moved_upstreams
+from partita.core.planner.assemble import assemble
+from partita.core.planner.decide import Decided, decide
+from partita.core.planner.diff import plan_difference
+from partita.core.planner.estimate import Durations, estimate
+from partita.core.planner.targets import find_targets
+from partita.core.planner.values import Plan, PlanRequest, Pressure, Reason
+from partita.core.store.values import CellRef
+
+DEFAULT_POOL = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLoad:
+    """A pool: its slots, and how many are held now."""
+
+    slots: int
+    held: int
+
+
+class PlanReader(CellsReader, Protocol):
+    """What a preview reads beside the cells: pools, capacity and history. All of it stays outside the hash."""
+
+    def pools(self, names: Collection[str]) -> Mapping[str, PoolLoad]:
+        """These pools; unknown ones are left out."""
+
+    def capacity(self) -> int:
+        """How many attempts the live workers run at once."""
+
+    def durations(self, steps: Collection[StepKey]) -> Mapping[StepKey, Durations]:
+        """The mean duration of recent successful attempts by step."""
+
+
+class PlanChanged(PartitaError):
+    """The plan that was confirmed is not what would run now; `fresh` is what would."""
+
+    def __init__(self, what: str, *, rule: str = "", fix: str = "", fresh: Plan | None = None) -> None:
+        super().__init__(what, rule=rule, fix=fix)
+        self.fresh = fresh
+
+
+def plan(catalog: Catalog, reader: PlanReader, request: PlanRequest) -> Plan:
+    """The plan of a request, with estimate and pool pressure; raises SelectionError, UnknownPartition, UnknownAsset."""
+    statuses = Statuses(catalog, reader, request.as_of)
+    found, decided = _content(catalog, statuses, request)
+    found = replace(found, because=_because(statuses, reader, found), joined=_joined(statuses, decided))
+    pools = _pressure(catalog, reader, found)
+    sizes = {one.name: one.slots for one in pools if one.slots is not None}
+    history = reader.durations([step.step for step in found.steps])
+    return replace(found, pools=pools, estimate=estimate(found, catalog, history, slots=reader.capacity(), pools=sizes))
+
+
+def replan(catalog: Catalog, reader: CellsReader, confirmed: Plan) -> Plan:
+    """The plan of the same request `as_of` the same instant; raises PlanChanged, with the difference, when it differs."""
+    statuses = Statuses(catalog, reader, confirmed.as_of)
+    fresh, _ = _content(catalog, statuses, confirmed.request)
+    if fresh.hash == confirmed.hash:
+        return replace(
+            fresh,
+            because=confirmed.because,
+            pools=confirmed.pools,
+            estimate=confirmed.estimate,
+            joined=confirmed.joined,
+        )
+    raise PlanChanged(
+        f"the plan changed since it was shown: {plan_difference(confirmed, fresh)}",
+        rule="what runs is what was shown",
+        fix="look at the new plan and confirm it",
+        fresh=fresh,
+    )
+
+
+def _content(catalog: Catalog, statuses: Statuses, request: PlanRequest) -> tuple[Plan, Decided]:
+    decided = decide(catalog, statuses, find_targets(catalog, statuses, request))
+    return assemble(catalog, request, decided.choices, decided.blocked), decided
+
+
+def _joined(statuses: Statuses, decided: Decided) -> int:
+    return sum(int(np.count_nonzero(choice.run & statuses.direct(key).open)) for key, choice in decided.choices.items())
+
+
+def _because(statuses: Statuses, reader: CellsReader, found: Plan) -> dict[AssetKey, AssetKey]:
+    """Per asset with stale data, the upstream that moved for its first such cell, or that is planned above it."""
+    planned = {asset.key for asset in found.assets}
+    named: dict[AssetKey, AssetKey] = {}
+    for one in found.assets:
+        cells = one.by_reason.get(Reason.STALE_DATA)
+        if not cells:
+            continue
+        asset = statuses.catalog.assets[one.key]
+        direct = statuses.direct(one.key).stale_data
+        first = next((ordinal for ordinal in cells if direct[ordinal]), None)
+        if first is not None:
+            ref = CellRef(asset.id, statuses.catalog.space(one.key, found.as_of).key_at(first))
+            moved = moved_upstreams(statuses, reader, asset, first, reader.details([ref]).get(ref))
+            if moved:
+                named[one.key] = moved[0][0]
+                continue
+        above = next((upstream.upstream for upstream in asset.inputs if upstream.upstream in planned), None)
+        if above is not None:
+            named[one.key] = above
+    return named
+
+
+def _pressure(catalog: Catalog, reader: PlanReader, found: Plan) -> tuple[Pressure, ...]:
+    asked: Counter[str] = Counter()
+    for step in found.steps:
+        uses = {use.name: use.slots for key in step.assets for use in catalog.assets[key].spec.pools}
+        for name, slots in (uses or {DEFAULT_POOL: 1}).items():
+            asked[name] += slots * len(step.batches)
+    pools = reader.pools(list(asked)) if asked else {}
+    return tuple(
+        Pressure(name, pools[name].slots, pools[name].held, wanted)
+        if name in pools
+        else Pressure(name, None, 0, wanted)
+        for name, wanted in sorted(asked.items())
+    )

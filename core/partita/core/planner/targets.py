@@ -1,0 +1,132 @@
+"""From a request to the cells in question: selection times partitions, and what upstream= and downstream= add.
+
+Knows nothing of status except, for a request that wants missing or failed cells only, which cells drive the search
+upwards. Cells are masks over ordinals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from partita.assets import AssetKey, PartitaError, PartitionSet, PartitionSpace, SelectionError, suggest
+from partita.assets.partitions.multi import ProductSpace
+from partita.assets.partitions.time import TimeSpace
+from partita.assets.selection import select_assets
+from partita.core.catalog import Catalog, mask_of
+from partita.core.catalog.edges import Bools
+from partita.core.cells.status import AssetStatus, Statuses
+from partita.core.planner.values import DEFAULT_MODE, MODES, PlanRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """`cells` per asset, and the assets that were only added by upstream= or downstream= (never forced)."""
+
+    cells: Mapping[AssetKey, Bools]
+    mode: tuple[str, ...]
+    added: Mapping[AssetKey, Bools] = field(default_factory=dict)
+
+    def mode_of_added(self) -> tuple[str, ...]:
+        """`all` forces what was selected; what comes along is planned when it needs to be."""
+        return DEFAULT_MODE if "all" in self.mode else self.mode
+
+
+def find_targets(catalog: Catalog, statuses: Statuses, request: PlanRequest) -> Targets:
+    """The targets of a request; raises SelectionError, UnknownPartition or UnknownAsset."""
+    unknown = [one for one in request.mode if one not in MODES]
+    if unknown or not request.mode:
+        raise SelectionError(
+            f"mode {', '.join(map(repr, unknown)) or 'without a word'} is not known",
+            rule=f"a mode is a union of {', '.join(MODES)}",
+            fix=suggest(unknown[0], MODES) if unknown else "",
+        )
+    selected: dict[AssetKey, Bools] = {}
+    for key in select_assets(catalog.graph, request.selection):
+        if catalog.assets[key].external:
+            continue
+        space = catalog.space(key, request.as_of)
+        selected[key] = mask_of(_partitions(key, space, request), space.size)
+    targets = Targets(selected, request.mode)
+    added: dict[AssetKey, Bools] = {}
+    if request.upstream:
+        _add_upstream(catalog, statuses, targets, added)
+    if request.downstream:
+        _add_downstream(catalog, statuses, targets, added)
+    return Targets(selected, request.mode, added)
+
+
+def wanted(status: AssetStatus, mode: tuple[str, ...]) -> Bools:
+    """The cells that a mode asks for."""
+    if "all" in mode:
+        return np.ones(status.space.size, dtype=np.bool_)
+    found = np.zeros(status.space.size, dtype=np.bool_)
+    if "missing" in mode:
+        found |= status.missing
+    if "failed" in mode:
+        found |= status.failed
+    if "stale" in mode:
+        found |= status.stale
+    return found
+
+
+def follows(mode: tuple[str, ...]) -> bool:
+    """Whether a mode takes cells that become stale by the plan itself."""
+    return "stale" in mode or "all" in mode
+
+
+def _partitions(key: AssetKey, space: PartitionSpace, request: PlanRequest) -> PartitionSet:
+    if space.definition is None:
+        return space.all()
+    chosen = space.all()
+    try:
+        if request.partitions is not None and request.partitions.strip():
+            chosen &= space.select(request.partitions)
+        if (request.from_key is not None or request.to_key is not None) and _has_time(space):
+            chosen &= space.span(request.from_key, request.to_key)
+    except PartitaError as refused:
+        raise SelectionError(f"partitions of {key!r}: {refused.what}", rule=refused.rule, fix=refused.fix) from refused
+    return chosen
+
+
+def _has_time(space: PartitionSpace) -> bool:
+    return isinstance(space, TimeSpace) or (isinstance(space, ProductSpace) and space.time_dim is not None)
+
+
+def _add_upstream(catalog: Catalog, statuses: Statuses, targets: Targets, added: dict[AssetKey, Bools]) -> None:
+    keys = catalog.graph.ancestors(*targets.cells)
+    statuses.prefetch([*keys, *targets.cells], ancestors=False)
+    for key in reversed(catalog.graph.sort({*keys, *targets.cells})):
+        asset = catalog.assets[key]
+        asked = _either(targets.cells.get(key), added.get(key))
+        if asked is None or asset.external:
+            continue
+        if not follows(targets.mode):
+            asked = asked & wanted(statuses.direct(key), targets.mode)
+        for one in asset.inputs:
+            if one.external or one.upstream == key or catalog.assets[one.upstream].external:
+                continue
+            _add(added, one.upstream, statuses.edge(asset, one).needed(asked))
+
+
+def _add_downstream(catalog: Catalog, statuses: Statuses, targets: Targets, added: dict[AssetKey, Bools]) -> None:
+    for key in catalog.graph.sort(catalog.graph.descendants(*targets.cells)):
+        asset = catalog.assets[key]
+        for one in asset.inputs:
+            above = _either(targets.cells.get(one.upstream), added.get(one.upstream))
+            if above is None or one.upstream == key:
+                continue
+            _add(added, key, statuses.edge(asset, one).any(above))
+
+
+def _either(left: Bools | None, right: Bools | None) -> Bools | None:
+    if left is None or right is None:
+        return left if right is None else right
+    return np.logical_or(left, right)
+
+
+def _add(added: dict[AssetKey, Bools], key: AssetKey, more: Bools) -> None:
+    if more.any():
+        added[key] = np.logical_or(added[key], more) if key in added else more

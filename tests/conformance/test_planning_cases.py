@@ -1,0 +1,284 @@
+"""Cases of status, plans and declarations. The reader builds a catalog and cells, and asks the planner.
+
+`run` cases belong to the scheduler's reader; lookback and self-dependencies of static keys need features that come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from partita.assets import (
+    All,
+    AssetKey,
+    AssetSpec,
+    Daily,
+    Identity,
+    InputSpec,
+    Mapping,
+    PartitaError,
+    PartitionsDef,
+    PartitionSet,
+    Snapshot,
+    Static,
+    StaticTable,
+    StepSpec,
+    TimeOverlap,
+    asset_key,
+    cell_hash,
+    digest_of_inputs,
+    to_spec,
+)
+from partita.core.catalog import Catalog, StoredSnapshot
+from partita.core.cells import AssetStatus, Statuses
+from partita.core.planner import Plan, PlanRequest, plan
+from partita.core.planner.memory import MemoryCells
+from partita.core.store.values import AssetId, CellRef, LocationId, SnapshotId
+
+CASES = "planning"
+_ASSET_FIELDS = {"deps", "code_version", "keys", "external", "group"}
+_EVENTS = {"materialized", "observed", "failed"}
+_WORDS = {"stale_code": "code_changed", "stale_data": "upstream_changed", "upstream_stale": "upstream_stale"}
+_AS_OF = datetime(2030, 1, 1, tzinfo=UTC)
+_MODES = {"stale": ("missing", "stale"), "all": ("all",), "missing": ("missing",), "failed": ("failed",)}
+
+
+def test_planning_case(case: dict[str, Any], judge: Any) -> None:
+    """The product plans as the case says."""
+    judge(case, answer, due_later)
+
+
+def due_later(case: dict[str, Any]) -> Iterator[str]:
+    """The features that a case needs and the product does not have yet."""
+    if case["when"]["op"] == "run":
+        yield "run"
+    for name, given in case["given"]["assets"].items():
+        yield from set(given) - _ASSET_FIELDS
+        for dep in given["deps"]:
+            offset = dep["mapping"].get("offset") if isinstance(dep["mapping"], dict) else None
+            if offset is not None and not _dates(given.get("keys")):
+                yield "offset over static keys"
+            if offset is not None and dep["asset"] != name and len(given["keys"]) < 2:
+                yield "offset of one key"
+    for event in case["given"].get("history", ()):
+        if event["ev"] not in _EVENTS:
+            yield str(event["ev"])
+
+
+def answer(case: dict[str, Any]) -> dict[str, Any]:
+    """Ask the product and translate its answer."""
+    given, when = case["given"], case["when"]
+    if when["op"] == "declare":
+        try:
+            _World(given["assets"])
+        except PartitaError:
+            return {"error": True}
+        return {"error": False}
+    world = _World(given["assets"])
+    for event in given["history"]:
+        world.play(event)
+    if when["op"] == "status":
+        return world.status()
+    if when["op"] == "plan":
+        return world.plan(when)
+    raise ValueError(f"unknown operation {when['op']!r}")
+
+
+class _World:
+    def __init__(self, assets: dict[str, Any]) -> None:
+        self.assets = assets
+        self.schemes = {name: _scheme(given.get("keys")) for name, given in assets.items()}
+        specs = [self._spec(name, given) for name, given in assets.items()]
+        steps: dict[str, list[AssetKey]] = {}
+        for spec in specs:
+            steps.setdefault(spec.step, []).append(spec.key)
+        snapshot = Snapshot(
+            location="cases",
+            assets=tuple(specs),
+            steps=tuple(StepSpec(id=name, assets=tuple(keys), function="m:f") for name, keys in steps.items()),
+        )
+        self.ids = {asset_key(name): AssetId(index) for index, name in enumerate(assets, start=1)}
+        self.catalog = Catalog([StoredSnapshot(LocationId(1), "cases", SnapshotId(1), "v", snapshot)], self.ids)
+        self.cells = MemoryCells()
+        self.versions: dict[str, str] = {}
+
+    def play(self, event: dict[str, Any]) -> None:
+        """One event of the history."""
+        name, key = _split(event["part"])
+        ref = CellRef(self.ids[asset_key(name)], key)
+        if event["ev"] == "failed":
+            self.cells.note(ref, "failed")
+            return
+        asset = self.catalog.asset(name)
+        ordinal = self._space(name).ordinal_of(key)
+        if event["ev"] == "observed" or not asset.inputs:
+            digest = 0
+        elif "inputs" in event:
+            digest = self._recorded(name, ordinal, event["inputs"])
+        else:
+            digest = int(Statuses(self.catalog, self.cells, _AS_OF).expected_digest(asset)[ordinal])
+        code = event.get("code_version")
+        self.cells.publish(
+            ref,
+            event["data_version"],
+            fingerprint=code or "",
+            dependency_hash=asset.spec.dependency_hash,
+            digest=digest,
+        )
+
+    def status(self) -> dict[str, Any]:
+        """State and reasons of every part."""
+        states: dict[str, str] = {}
+        reasons: dict[str, list[str]] = {}
+        statuses = Statuses(self.catalog, self.cells, _AS_OF)
+        for name, given in self.assets.items():
+            status = statuses.status(asset_key(name))
+            for ordinal in range(status.space.size):
+                part = self._part(name, ordinal)
+                states[part] = _state(status, ordinal)
+                if states[part] == "stale":
+                    reasons[part] = _reasons(status, ordinal)
+        return {"status": _Subset(states), "reasons": _Subset(reasons)}
+
+    def plan(self, when: dict[str, Any]) -> dict[str, Any]:
+        """Waves, what is conditional, what is blocked."""
+        partitions = ", ".join(f'"{key}"' for key in when["keys"]) if when.get("keys") else None
+        found = plan(
+            self.catalog,
+            self.cells,
+            PlanRequest(
+                selection=", ".join(f'"{name}"' for name in when["select"]),
+                as_of=_AS_OF,
+                partitions=partitions,
+                mode=_MODES[when["mode"]],
+                upstream=when.get("upstream", False),
+                downstream=when.get("downstream", False),
+            ),
+        )
+        waves = [
+            sorted(part for key, cells in wave.items() for part in self._parts(key, cells))
+            for wave in found.cells_by_wave()
+        ]
+        conditional = sorted(part for asset in found.assets for part in self._parts(asset.key, asset.conditional))
+        return {"waves": waves, "conditional": conditional, "blocked": self._blocked(found)}
+
+    def _blocked(self, found: Plan) -> dict[str, list[str]]:
+        blocked: dict[str, set[str]] = {}
+        statuses = Statuses(self.catalog, self.cells, _AS_OF)
+        for one in found.blocked:
+            asset = self.catalog.asset(one.key)
+            made = next(
+                (planned.cells for planned in found.assets if planned.key == one.upstream), PartitionSet.empty()
+            )
+            for link in asset.inputs:
+                if link.upstream != one.upstream:
+                    continue
+                edge = self.catalog.edge(asset.key, link, _AS_OF)
+                there = statuses.present(link)
+                for ordinal in one.cells:
+                    gone = [
+                        up
+                        for start, stop in edge.ranges_of(ordinal)
+                        for up in range(start, stop)
+                        if not there[up] and up not in made
+                    ]
+                    blocked.setdefault(self._part(one.key, ordinal), set()).update(
+                        self._part(one.upstream, up) for up in gone
+                    )
+        return {part: sorted(above) for part, above in blocked.items()}
+
+    def _spec(self, name: str, given: dict[str, Any]) -> AssetSpec:
+        inputs = tuple(
+            InputSpec(name=dep["asset"], upstream=asset_key(dep["asset"]), mapping=to_spec(self._mapping(name, dep)))
+            for dep in given["deps"]
+        )
+        return AssetSpec(
+            key=asset_key(name),
+            kind="external" if given.get("external") else "asset",
+            observed=bool(given.get("external")),
+            step=given.get("group", name),
+            partitions=to_spec(self.schemes[name]),
+            inputs=inputs,
+            fingerprint=given["code_version"] or "",
+            dependency_hash=",".join(one.upstream for one in inputs),
+        )
+
+    def _mapping(self, name: str, dep: dict[str, Any]) -> Mapping:
+        given, above = self.schemes[name], self.schemes.get(dep["asset"])
+        if dep["mapping"] == "auto":
+            return Identity() if given is not None and above is not None else All()
+        if "offset" in dep["mapping"]:
+            return TimeOverlap(dep["mapping"]["offset"], dep["mapping"]["offset"])
+        down: dict[str, list[str]] = {}
+        for up, downs in dep["mapping"]["pairs"].items():
+            for one in downs:
+                down.setdefault(one, []).append(up)
+        return StaticTable(tuple((key, tuple(ups)) for key, ups in down.items()))
+
+    def _recorded(self, name: str, ordinal: int, inputs: dict[str, str]) -> int:
+        asset = self.catalog.asset(name)
+        items = []
+        for link in asset.inputs:
+            space = self.catalog.space(link.upstream, _AS_OF)
+            total = 0
+            for start, stop in self.catalog.edge(asset.key, link, _AS_OF).ranges_of(ordinal):
+                for up in range(start, stop):
+                    version = inputs.get(self._part(link.upstream, up))
+                    total += cell_hash(space.key_at(up), version) if version is not None else 0
+            items.append((link.upstream_id, link.name, total))
+        return digest_of_inputs(items)
+
+    def _space(self, name: str) -> Any:
+        return self.catalog.space(asset_key(name), _AS_OF)
+
+    def _part(self, name: str, ordinal: int) -> str:
+        key = self._space(name).key_at(ordinal)
+        return f"{name}@{key}" if key else name
+
+    def _parts(self, name: str, cells: PartitionSet) -> list[str]:
+        return [self._part(name, ordinal) for ordinal in cells]
+
+
+class _Subset(dict[str, Any]):
+    """A case lists only the parts it speaks of."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, dict) and all(self.get(key) == value for key, value in other.items())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _state(status: AssetStatus, ordinal: int) -> str:
+    if status.missing[ordinal]:
+        return "missing"
+    return "fresh" if status.fresh[ordinal] else "stale"
+
+
+def _reasons(status: AssetStatus, ordinal: int) -> list[str]:
+    return [word for name, word in _WORDS.items() if getattr(status, name)[ordinal]]
+
+
+def _scheme(keys: list[str] | None) -> PartitionsDef | None:
+    if not keys:
+        return None
+    if _dates(keys):
+        after = date.fromisoformat(keys[-1]) + timedelta(days=1)
+        return Daily(keys[0], end=after.isoformat())
+    return Static(*keys)
+
+
+def _dates(keys: list[str] | None) -> bool:
+    try:
+        days = [date.fromisoformat(key) for key in keys or ()]
+    except ValueError:
+        return False
+    return bool(days) and all(b - a == timedelta(days=1) for a, b in zip(days, days[1:], strict=False))
+
+
+def _split(part: str) -> tuple[str, str]:
+    name, _, key = part.partition("@")
+    return name, key
