@@ -1,0 +1,167 @@
+"""Loading a location: isolation of modules, attribution, roll-back (S-027, S-055, S-056, S-060, S-063)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from partita.assets import DefinitionError, canonical_json, snapshot_hash
+
+Load = Any
+GOOD = "@asset(io=None)\ndef good() -> None: print(1)\n"
+
+
+def errors_of(location: Any) -> dict[str, str]:
+    return {one.name: one.error or "" for one in location.snapshot.modules if not one.ok}
+
+
+def keys_of(location: Any) -> list[str]:
+    return [one.key for one in location.snapshot.assets]
+
+
+def test_a_module_that_raises_is_rolled_back_and_reported_and_the_others_load(load: Load) -> None:
+    heard: list[tuple[str, str]] = []
+    bad = "@asset(io=None)\ndef half() -> None: print(1)\nraise RuntimeError('no warehouse')\n"
+    location = load({"good.py": GOOD, "bad.py": bad, "late.py": GOOD.replace("good", "late")}, heard=heard)
+    assert keys_of(location) == ["good", "late"]
+    error = errors_of(location)["bad"]
+    assert error.splitlines()[-1] == "RuntimeError: no warehouse"
+    assert "bad.py:5 in <module>" in error
+    assert heard == [
+        ("importing", "good"), ("imported", "good"), ("importing", "bad"), ("broken", "bad"),
+        ("importing", "late"), ("imported", "late"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", ["def x(:\n", "import sys; sys.exit(3)\n", "import nowhere_to_be_found\n", "1 / 0\n"])
+def test_every_way_to_break_is_isolated_and_its_text_names_no_machine_path(load: Load, bad: str, tmp_path: Any) -> None:
+    location = load({"good.py": GOOD, "bad.py": bad})
+    assert keys_of(location) == ["good"]
+    assert str(tmp_path) not in errors_of(location)["bad"]
+
+
+def test_a_module_left_out_is_not_imported(load: Load) -> None:
+    location = load(
+        {"good.py": GOOD, "hangs.py": "while True: pass\n"}, left_out={"hangs": "import took longer than 60 s"}
+    )
+    assert errors_of(location) == {"hangs": "import took longer than 60 s"}
+
+
+def test_a_helper_that_only_a_broken_module_imported_is_imported_again(load: Load) -> None:
+    files = {
+        "bad.py": "import factory\nfactory.make('from_bad')\nraise ValueError\n",
+        "factory.py": "@asset(io=None)\ndef shared() -> None: print(1)\n"
+        "def make(key):\n    @asset(key=key, io=None)\n    def made() -> None: print(key)\n    return made\n",
+        "good.py": "import factory\nfactory.make('from_good')\n",
+    }
+    location = load(files, "bad", "good")
+    assert keys_of(location) == ["from_good", "shared"]
+    assert {one.source.module for one in location.snapshot.assets} == {"good"}
+
+
+def test_a_listed_module_imported_by_another_registers_once_and_keeps_its_name(load: Load) -> None:
+    files = {
+        "marts.py": "import raw\n@asset\ndef mart(good: Relation) -> Relation: return good\nraise ValueError\n",
+        "raw.py": GOOD.replace("io=None", "").replace("-> None", "-> Relation"),
+    }
+    location = load(files, "marts", "raw")
+    assert keys_of(location) == ["good"]
+    assert location.snapshot.assets[0].source.module == "raw"
+
+
+def test_factories_and_unbound_definitions_register(load: Load) -> None:
+    body = """
+    defaults(group="made")
+    def make(region):
+        @asset(key=f"sales/{region}", io=None)
+        def sales() -> None:
+            print(region)
+    for one in ("eu", "us"):
+        make(one)
+    """
+    location = load({"sales.py": body})
+    specs = {one.key: one for one in location.snapshot.assets}
+    assert list(specs) == ["sales/eu", "sales/us"]
+    assert specs["sales/eu"].fingerprint != specs["sales/us"].fingerprint
+    assert {one.group for one in specs.values()} == {"made"}
+
+
+def test_defaults_of_an_importing_module_do_not_leak(load: Load) -> None:
+    files = {
+        "a.py": "defaults(group='a')\nimport b\n@asset(io=None)\ndef in_a() -> None: print(1)\n",
+        "b.py": "@asset(io=None)\ndef in_b() -> None: print(1)\n",
+    }
+    location = load(files, "a", "b")
+    assert {one.key: one.group for one in location.snapshot.assets} == {"in_a": "a", "in_b": "default"}
+
+
+def test_the_same_key_in_two_modules_breaks_the_second_and_names_both_places(load: Load) -> None:
+    location = load({"one.py": GOOD, "two.py": GOOD})
+    assert keys_of(location) == ["good"]
+    error = errors_of(location)["two"]
+    assert "asset 'good' is defined twice: one.py:3 and two.py:3" in error
+
+
+def test_what_depends_on_a_broken_module_is_broken_with_it_and_nothing_else(load: Load) -> None:
+    files = {
+        "raw.py": "@asset\ndef orders() -> Relation: ...\nraise ValueError('raw')\n",
+        "mart.py": "@asset\ndef totals(orders: Relation) -> Relation: ...\n",
+        "top.py": "@asset\ndef report(totals: Relation) -> Relation: ...\n",
+        "other.py": GOOD,
+    }
+    location = load(files)
+    assert keys_of(location) == ["good"]
+    errors = errors_of(location)
+    assert set(errors) == {"raw", "mart", "top"}
+    assert "no asset of this location is called 'orders'" in errors["mart"]
+    assert "modules that do not load: raw" in errors["mart"]
+
+
+def test_a_cycle_over_modules_names_its_path_and_breaks_both(load: Load) -> None:
+    """S-064."""
+    files = {
+        "a.py": "@asset\ndef one(two: Relation) -> Relation: ...\n",
+        "b.py": "@asset\ndef two(one: Relation) -> Relation: ...\n",
+        "c.py": GOOD,
+    }
+    location = load(files)
+    assert keys_of(location) == ["good"]
+    errors = errors_of(location)
+    assert set(errors) == {"a", "b"}
+    assert "two -> one -> two" in errors["a"] or "one -> two -> one" in errors["a"]
+
+
+def test_a_package_star_lists_its_modules(load: Load) -> None:
+    files = {"pkg/__init__.py": "", "pkg/b.py": GOOD, "pkg/a.py": "raise ValueError\n"}
+    location = load(files, "pkg.*")
+    assert [(one.name, one.ok) for one in location.snapshot.modules] == [("pkg.a", False), ("pkg.b", True)]
+
+
+def test_a_second_load_sees_the_new_code(load: Load) -> None:
+    first = load({"good.py": GOOD})
+    second = load({"good.py": GOOD.replace("print(1)", "print(10_000)")})
+    assert first.snapshot.assets[0].fingerprint != second.snapshot.assets[0].fingerprint
+
+
+def test_equal_definitions_give_equal_bytes_in_any_folder_and_order_of_modules(load: Load) -> None:
+    files = {
+        "a.py": GOOD,
+        "b.py": "@asset\ndef up() -> Relation: ...\n@check(up)\ndef fine(up: Relation) -> bool: return True\n",
+        "bad.py": "open('/nope')\n",
+    }
+    one = load(files, "a", "b", "bad", folder="one").snapshot
+    other = load(files, "bad", "b", "a", folder="other/deep").snapshot
+    assert canonical_json(one) == canonical_json(other)
+    assert snapshot_hash(one) == snapshot_hash(other)
+    assert "/nope" in json.dumps(errors_of(type("L", (), {"snapshot": one})))
+
+
+def test_a_missing_folder_and_no_modules_are_errors_of_the_location(load: Load, tmp_path: Any) -> None:
+    from partita.sdk.runtime import load_location
+
+    with pytest.raises(DefinitionError, match="is no folder"):
+        load_location("here", tmp_path / "nowhere", ["a"])
+    with pytest.raises(DefinitionError, match="names no module"):
+        load_location("here", tmp_path, [])
