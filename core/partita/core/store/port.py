@@ -188,8 +188,8 @@ class Tx(DefinitionsTx, Protocol):
 
     def publish_cells(self, publications: Sequence[Publication]) -> None:
         """Compare-and-set on the fence, and on the version where it only `confirms` (raises Conflict); appends cell_change.
-        A confirmation moves freshness, fingerprints, digest and the last attempt; version, location, metadata and the
-        attempt that made the version stay."""
+        A confirmation is the last success, too: freshness, fingerprints, digest, attempt and run move; version, location,
+        metadata and `version_at` stay."""
 
     def note_attempts(self, notes: Sequence[CellAttempt]) -> None:
         """Writes the last-attempt half where the fence still is the attempt's; others are passed over. Appends cell_change."""

@@ -89,6 +89,8 @@ class CellsPart(MemoryPart):
             "dependency_hash_id": ids[publication.dependency_hash],
             "consumed_digest": publication.consumed_digest,
             "published_at": self._now,
+            "published_attempt": publication.attempt_id,
+            "published_run": publication.run_id,
             "last_outcome": "unchanged" if publication.confirms else "published",
             "last_attempt": publication.attempt_id,
             "last_attempt_at": self._now,
@@ -101,8 +103,6 @@ class CellsPart(MemoryPart):
             "location": publication.location,
             "metadata": as_stored(publication.metadata),
             "version_at": self._now,
-            "published_attempt": publication.attempt_id,
-            "published_run": publication.run_id,
         }
 
     def note_attempts(self, notes: Sequence[CellAttempt]) -> None:

@@ -54,8 +54,8 @@ START_ATTEMPTS = text("""
                          CAST(:queued_at AS timestamptz[]), CAST(:inputs AS jsonb[]), CAST(:logs AS text[]))
 """)
 
-# The pointer flip. A confirmation moves freshness, fingerprints, digest and the last attempt; what describes the version
-# stays, and the version must be the one that is confirmed.
+# The pointer flip. A confirmation is the last success, too; but what describes the version stays, and the version must be
+# the one that is confirmed.
 PUBLISH_CELLS = text("""
     WITH published AS (
         UPDATE cell c
@@ -65,8 +65,7 @@ PUBLISH_CELLS = text("""
             location = CASE WHEN u.confirms THEN c.location ELSE u.location END,
             metadata = CASE WHEN u.confirms THEN c.metadata ELSE u.metadata END,
             version_at = CASE WHEN u.confirms THEN c.version_at ELSE now() END,
-            published_attempt = CASE WHEN u.confirms THEN c.published_attempt ELSE u.attempt_id END,
-            published_run = CASE WHEN u.confirms THEN c.published_run ELSE u.run_id END,
+            published_attempt = u.attempt_id, published_run = u.run_id,
             last_outcome = CASE WHEN u.confirms THEN 'unchanged' ELSE 'published' END,
             last_attempt = u.attempt_id, last_attempt_at = now(), last_error = NULL
         FROM unnest(CAST(:assets AS bigint[]), CAST(:partitions AS text[]), CAST(:fences AS bigint[]),

@@ -72,7 +72,7 @@ CREATE TABLE cell (
     metadata           jsonb,
     published_at       timestamptz,                -- of the last publication or confirmation
     version_at         timestamptz,                -- when data_version last moved
-    published_attempt  bigint,                     -- that made the version (a confirmation is a last attempt only)
+    published_attempt  bigint,                     -- of the last publication or confirmation: the one that consumed the digest
     published_run      bigint,
     -- last attempt
     last_outcome       text,                       -- published unchanged skipped failed cancelled lost
