@@ -57,6 +57,7 @@ class AssetGraph:
             key: tuple(dict.fromkeys(down for down, _ in edges if down != key)) for key, edges in downstream.items()
         }
         self.order: tuple[AssetKey, ...] = self._topological()
+        self._partitions: dict[AssetKey, PartitionsDef | None] = {}
         self._rank = {key: i for i, key in enumerate(self.order)}
 
     def __repr__(self) -> str:
@@ -87,7 +88,10 @@ class AssetGraph:
 
     def partitions_of(self, key: str) -> PartitionsDef | None:
         """The partition definition of an asset; None when it is unpartitioned."""
-        return from_spec(self.asset(key).partitions)
+        spec = self.asset(key)
+        if spec.key not in self._partitions:
+            self._partitions[spec.key] = from_spec(spec.partitions)
+        return self._partitions[spec.key]
 
     def upstream(self, key: str) -> tuple[Edge, ...]:
         """(upstream key, input) for each input, in the order of declaration; a self-dependency included."""

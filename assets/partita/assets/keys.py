@@ -50,7 +50,12 @@ def partition_key(text: str) -> PartitionKey:
 
 def join_key(parts: Sequence[str]) -> PartitionKey:
     """Return the stored form of a multi-dimensional key, its parts in the definition's order of dimensions."""
-    return PartitionKey(json.dumps(list(parts), ensure_ascii=False, separators=(",", ":")))
+    return PartitionKey(f"[{','.join(map(json_text, parts))}]")
+
+
+def json_text(part: str) -> str:
+    """One dimension key as it stands in a stored multi-dimensional key."""
+    return json.dumps(part, ensure_ascii=False)
 
 
 def split_key(key: str) -> tuple[str, ...] | None:

@@ -231,3 +231,40 @@ def test_a_wrong_definition_is_refused(make: object, says: str) -> None:
 def test_reprs_are_for_3_am() -> None:
     """First and last key, and how many."""
     assert repr(space_of(Daily("2013-01-01", end="2014-01-01"), NOW)) == "<TimeSpace 365: '2013-01-01' .. '2013-12-31'>"
+
+
+def test_offsets_with_seconds_and_odd_starts() -> None:
+    """Liberia kept -00:44:30 until 1972; keys stay unique and round-trip through the change."""
+    space = space_of(Hourly("1971-12-30", end="1972-01-20", tz="Africa/Monrovia"), NOW)
+    keys = space.keys(space.all())
+    assert keys[0] == "1971-12-30T00:00-00:44:30"
+    assert keys[-1] == "1972-01-19T23:00+00:00"
+    assert [space.find(key) for key in keys] == list(range(space.size))
+
+
+def test_a_label_inside_a_gap_is_no_partition() -> None:
+    """But a range may start there."""
+    space = space_of(Hourly("2023-03-01", end="2023-04-01", tz=NEW_YORK), NOW)
+    with pytest.raises(UnknownPartition):
+        space.select("2023-03-12T02:00")
+    chosen = space.span("2023-03-12T02:00", "2023-03-12T04:00")
+    assert space.keys(chosen) == ["2023-03-12T03:00-04:00", "2023-03-12T04:00-04:00"]
+
+
+def test_a_made_up_run_keeps_the_date_that_asked_for_it() -> None:
+    """Pyongyang skipped 23:30 to 24:00 on 4 May 2018: the window of that date starts at midnight, its key does not."""
+    space = space_of(Daily("2018-05-01", hour=23, minute=45, end="2018-05-10", tz="Asia/Pyongyang"), NOW)
+    assert space.keys_of(range(5)) == ["2018-05-01", "2018-05-02", "2018-05-03", "2018-05-04", "2018-05-05"]
+    window = space.window_at(3)
+    assert window is not None
+    assert (window.start, window.end - window.start) == (
+        datetime(2018, 5, 4, 15, 0, tzinfo=UTC),
+        timedelta(hours=23, minutes=45),
+    )
+
+
+def test_a_negative_horizon_only_delays() -> None:
+    """Windows of the cron past the end count as closing, so the last ones appear in time."""
+    definition = Daily("2024-01-01", end="2024-01-06", horizon=-2)
+    sizes = [space_of(definition, datetime(2024, 1, day, tzinfo=UTC)).size for day in range(1, 11)]
+    assert sizes == [0, 0, 0, 1, 2, 3, 4, 5, 5, 5]

@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from datetime import MAXYEAR, date
 from functools import lru_cache
+from typing import NamedTuple
 
 from partita.assets.errors import DefinitionError
 from partita.assets.partitions.cron import Cron, parse_cron
@@ -27,6 +28,7 @@ from partita.assets.partitions.zones import (
     changes_in,
     gap_among,
     instants_among,
+    offset_among,
     offset_at,
     year_of,
 )
@@ -34,6 +36,17 @@ from partita.assets.partitions.zones import (
 _ANCHOR_YEAR = 2015
 """Where the count of irregular days starts; any year will do, one near the data in use is cheapest."""
 _ANCHOR_DAY = date(_ANCHOR_YEAR, 1, 1).toordinal()
+
+
+class Fire(NamedTuple):
+    """A fire time (epoch second), the zone's offset then (seconds), and the local date (ordinal) that asked for it.
+
+    The fire time's own local date differs from the last only where a skipped time is made up for after midnight.
+    """
+
+    second: int
+    offset: int
+    nominal_day: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +60,7 @@ class _Block:
     stop: int
     """Epoch second at which the day after the last begins."""
     offset_after: int
-    ticks: tuple[int, ...]
-    nominal_days: tuple[int, ...]
-    """Per tick, the local date that asked for it."""
+    fires: tuple[Fire, ...]
 
 
 class _Table:
@@ -70,7 +81,7 @@ class _Table:
 
 def _index_starts(blocks: tuple[_Block, ...], rule: DayRule, per_day: int) -> list[int]:
     regular = [per_day * rule.before(block.first) for block in blocks]
-    extra = [len(block.ticks) - per_day * (rule.before(block.last + 1) - rule.before(block.first)) for block in blocks]
+    extra = [len(block.fires) - per_day * (rule.before(block.last + 1) - rule.before(block.first)) for block in blocks]
     anchor = sum(1 for block in blocks if block.first < _ANCHOR_DAY)
     correction = -sum(extra[:anchor])
     starts: list[int] = []
@@ -101,7 +112,7 @@ class TimeGrid:
         table = self._covering(year_of(second))
         at = bisect_right(table.starts, second) - 1
         if at >= 0 and second < table.blocks[at].stop:
-            return table.index_starts[at] + bisect_left(table.blocks[at].ticks, second)
+            return table.index_starts[at] + bisect_left(table.blocks[at].fires, second, key=_second)
         base, since = self._after_block(table, at)
         day, clock = divmod(second + _offset_after(table, at), DAY_S)
         day += EPOCH_DAY
@@ -117,39 +128,36 @@ class TimeGrid:
         table = self._covering(_year_of_day(day))
         at = bisect_right(table.first_days, day) - 1
         if at >= 0 and day <= table.blocks[at].last:
-            return table.index_starts[at] + bisect_left(table.blocks[at].nominal_days, day)
+            return table.index_starts[at] + bisect_left(table.blocks[at].fires, day, key=_nominal_day)
         base, since = self._after_block(table, at)
         return base + self._per_day * (self._rule.before(day) - since)
 
     def tick(self, index: int) -> int:
         """The fire time of an index; raises DefinitionError outside years 1 to 9999."""
-        return self._find(index)[0]
+        return self.fire(index).second
 
-    def nominal_day(self, index: int) -> int:
-        """The local date (an ordinal) that asked for a fire time; differs from its own date only around gaps."""
-        return self._find(index)[1]
-
-    def _find(self, index: int) -> tuple[int, int]:
+    def fire(self, index: int) -> Fire:
+        """`tick`, with the offset then in force and the local date that asked for it."""
         day = self._rule.nth(index // self._per_day)
         while True:
             # The regular day is a first guess: irregular days may have moved the index into another year.
             table = self._covering(_year_of_day(day))
             at = bisect_right(table.index_starts, index) - 1
-            if at >= 0 and index < table.index_starts[at] + len(table.blocks[at].ticks):
-                block, position = table.blocks[at], index - table.index_starts[at]
-                return block.ticks[position], block.nominal_days[position]
+            if at >= 0 and index < table.index_starts[at] + len(table.blocks[at].fires):
+                return table.blocks[at].fires[index - table.index_starts[at]]
             base, since = self._after_block(table, at)
             days, position = divmod(index - base, self._per_day)
             day = self._rule.nth(since + days)
             if table.from_year <= _year_of_day(day) <= table.to_year:
                 break
-        return (day - EPOCH_DAY) * DAY_S + self._seconds[position] - _offset_after(table, at), day
+        offset = _offset_after(table, at)
+        return Fire((day - EPOCH_DAY) * DAY_S + self._seconds[position] - offset, offset, day)
 
     def _after_block(self, table: _Table, at: int) -> tuple[int, int]:
         """(index of the first tick after block `at`, matching days before the day after it)."""
         if at >= 0:
             block = table.blocks[at]
-            return table.index_starts[at] + len(block.ticks), self._rule.before(block.last + 1)
+            return table.index_starts[at] + len(block.fires), self._rule.before(block.last + 1)
         if not table.blocks:
             return 0, 0
         return table.index_starts[0], self._rule.before(table.blocks[0].first)
@@ -184,15 +192,13 @@ class TimeGrid:
                 for second in self._seconds:
                     for instant in self._fire_times(changes, (day - EPOCH_DAY) * DAY_S + second):
                         asked.setdefault(instant, day)
-        ticks = tuple(sorted(asked))
         return _Block(
             first=first,
             last=last,
             start=(first - EPOCH_DAY) * DAY_S - changes[0].before,
             stop=(last + 1 - EPOCH_DAY) * DAY_S - changes[-1].after,
             offset_after=changes[-1].after,
-            ticks=ticks,
-            nominal_days=tuple(asked[tick] for tick in ticks),
+            fires=tuple(Fire(second, offset_among(changes, second), asked[second]) for second in sorted(asked)),
         )
 
     def _fire_times(self, changes: tuple[Change, ...], wall: int) -> tuple[int, ...]:
@@ -231,6 +237,14 @@ def _days_of(changes: tuple[Change, ...]) -> tuple[int, int]:
 
 def _day_start(day: date) -> int:
     return (day.toordinal() - EPOCH_DAY) * DAY_S
+
+
+def _second(fire: Fire) -> int:
+    return fire.second
+
+
+def _nominal_day(fire: Fire) -> int:
+    return fire.nominal_day
 
 
 def _offset_after(table: _Table, at: int) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 
 from partita.assets.errors import UnknownPartition
-from partita.assets.keys import PartitionKey, join_key, split_key
+from partita.assets.keys import PartitionKey, join_key, json_text, split_key
 from partita.assets.partitions.boxes import coordinates, product_set, row_major
 from partita.assets.partitions.definitions import MultiPartitions, TimePartitions
 from partita.assets.partitions.sets import PartitionSet
@@ -42,6 +43,20 @@ class ProductSpace(PartitionSpace):
     def key_at(self, ordinal: int) -> PartitionKey:
         """The JSON array of the dimension keys."""
         return join_key(list(self.dimension_keys_at(ordinal).values()))
+
+    def keys_of(self, ordinals: Iterable[int]) -> list[PartitionKey]:
+        """The JSON arrays of many ordinals; each dimension key is written once."""
+        texts: list[dict[int, str]] = [{} for _ in self.parts]
+        keys: list[PartitionKey] = []
+        for ordinal in ordinals:
+            self._check(ordinal)
+            written: list[str] = []
+            for known, part, at in zip(texts, self.parts, coordinates(ordinal, self.sizes), strict=True):
+                if at not in known:
+                    known[at] = json_text(part.key_at(at))
+                written.append(known[at])
+            keys.append(PartitionKey(f"[{','.join(written)}]"))
+        return keys
 
     def dimension_keys_at(self, ordinal: int) -> dict[str, str]:
         """The key of each dimension, outermost first."""

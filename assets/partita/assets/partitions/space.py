@@ -89,8 +89,11 @@ class PartitionSpace(ABC):
 
     def ordinals_of(self, keys: Sequence[str]) -> list[int]:
         """The ordinals of many stored keys; -1 for each that does not exist."""
-        found = map(self.find, keys)
-        return [-1 if ordinal is None else ordinal for ordinal in found]
+        if len(keys) * 4 < self.size:
+            return [-1 if ordinal is None else ordinal for ordinal in map(self.find, keys)]
+        # Many keys of one space: cheaper to write down all keys once than to read each.
+        positions = {key: ordinal for ordinal, key in enumerate(self.keys_of(range(self.size)))}
+        return [positions.get(PartitionKey(key), -1) for key in keys]
 
     def all(self) -> PartitionSet:
         """Every partition."""
@@ -109,7 +112,7 @@ class PartitionSpace(ABC):
 
     def keys(self, chosen: PartitionSet, offset: int = 0, limit: int | None = None) -> list[PartitionKey]:
         """The stored keys of a page of a set, in order of ordinals."""
-        return [self.key_at(ordinal) for ordinal in chosen.page(offset, limit)]
+        return self.keys_of(list(chosen.page(offset, limit)))
 
     def keys_of(self, ordinals: Iterable[int]) -> list[PartitionKey]:
         """The stored keys of ordinals."""

@@ -20,11 +20,11 @@ from partita.assets.partitions.grid import TimeGrid, time_grid
 from partita.assets.partitions.sets import PartitionSet
 from partita.assets.partitions.space import PartitionSpace, Window
 from partita.assets.partitions.zones import (
+    DAY_S,
+    EPOCH_DAY,
     from_epoch,
-    from_wall,
     has_fraction,
     instants_of,
-    offset_at,
     resolve_wall,
     to_epoch,
     to_wall,
@@ -44,14 +44,14 @@ class _Bounds(NamedTuple):
 class TimeSpace(PartitionSpace):
     """Windows numbered from the first at or after `start`."""
 
-    __slots__ = ("_style", "base", "grid")
+    __slots__ = ("_length", "base", "grid")
 
     definition: TimePartitions
 
     def __init__(self, definition: TimePartitions, as_of: datetime) -> None:
         self.definition = definition
         self.grid: TimeGrid = time_grid(definition.cron, definition.tz)
-        self._style = _style(self.grid.cron)
+        self._length = _key_length(self.grid.cron)
         bounds = _bounds(definition)
         self.base = bounds.base
         closed = self.grid.index_until(to_epoch(as_of)) - self.base + definition.horizon
@@ -64,12 +64,10 @@ class TimeSpace(PartitionSpace):
 
     def label_at(self, ordinal: int) -> PartitionKey:
         """The key that a window has or would have; the ordinal may lie outside 0 .. size-1."""
-        index = self.base + ordinal
-        if self._style == "minute":
-            tick = self.grid.tick(index)
-            return PartitionKey(_minute_label(tick, offset_at(self.definition.tz, tick)))
-        text = date.fromordinal(self.grid.nominal_day(index)).isoformat()
-        return PartitionKey(text[: {"year": 4, "month": 7, "day": 10}[self._style]])
+        fire = self.grid.fire(self.base + ordinal)
+        if self._length is None:
+            return PartitionKey(_minute_label(fire.second, fire.offset))
+        return PartitionKey(_date_text(fire.nominal_day)[: self._length])
 
     def window_at(self, ordinal: int) -> Window:
         """The window of an ordinal."""
@@ -168,7 +166,7 @@ class TimeSpace(PartitionSpace):
         days = _period(text)
         if days is None:
             return None
-        if self._style == "minute":
+        if self._length is None:
             start, stop = (
                 self.grid.index_from(resolve_wall(self.definition.tz, to_wall(datetime.combine(day, time()))))
                 for day in days
@@ -185,8 +183,10 @@ class TimeSpace(PartitionSpace):
         if moment.tzinfo is not None:
             instants: tuple[int, ...] = (to_epoch(moment),)
         else:
-            wall = to_wall(moment)
-            instants = instants_of(self.definition.tz, wall) or (resolve_wall(self.definition.tz, wall),)
+            instants = instants_of(self.definition.tz, to_wall(moment))
+            if not instants:  # a skipped wall time names nothing, but a range may begin or end there
+                at = self.grid.index_from(resolve_wall(self.definition.tz, to_wall(moment))) - self.base
+                return range(at, at)
         ordinals = [self.grid.index_from(second) - self.base for second in instants]
         exact = [
             ordinal
@@ -205,21 +205,32 @@ def _bounds(definition: TimePartitions) -> _Bounds:
     return _Bounds(base, max(grid.index_until(resolve_wall(definition.tz, to_wall(definition.end))) - base, 0))
 
 
-def _style(cron: Cron) -> str:
+def _key_length(cron: Cron) -> int | None:
+    """How much of an ISO date is a key: the year, the month, the day; None when a key needs the minute."""
     if cron.once_a_year:
-        return "year"
+        return 4
     if cron.once_a_month:
-        return "month"
-    return "day" if cron.once_a_day else "minute"
+        return 7
+    return 10 if cron.once_a_day else None
 
 
 def _minute_label(second: int, offset: int) -> str:
-    wall = from_wall(second + offset)
+    day, clock = divmod(second + offset, DAY_S)
+    # Local mean times of long ago have offsets with seconds, and what is made up for after a gap may have some too.
+    odd = f":{clock % 60:02}" if clock % 60 else ""
+    return f"{_date_text(day + EPOCH_DAY)}T{clock // 3600:02}:{clock // 60 % 60:02}{odd}{_offset_text(offset)}"
+
+
+@lru_cache(maxsize=256)
+def _offset_text(offset: int) -> str:
     sign, size = ("-", -offset) if offset < 0 else ("+", offset)
     odd = f":{size % 60:02}" if size % 60 else ""
-    # Local mean times of long ago have offsets with seconds, and so do their wall times.
-    shown = wall.isoformat(timespec="seconds" if wall.second else "minutes")
-    return f"{shown}{sign}{size // 3600:02}:{size // 60 % 60:02}{odd}"
+    return f"{sign}{size // 3600:02}:{size // 60 % 60:02}{odd}"
+
+
+@lru_cache(maxsize=16_384)
+def _date_text(day: int) -> str:
+    return date.fromordinal(day).isoformat()
 
 
 def _period(text: str) -> tuple[date, date] | None:

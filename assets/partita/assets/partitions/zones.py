@@ -123,6 +123,11 @@ def gap_among(changes: tuple[Change, ...], wall: int) -> Change | None:
     return None
 
 
+def offset_among(changes: tuple[Change, ...], second: int) -> int:
+    """The offset at an instant, given all changes near it (at least one)."""
+    return next((one.after for one in reversed(changes) if one.at <= second), changes[0].before)
+
+
 def resolve_wall(tz: str, wall: int) -> int:
     """The instant of a wall time: the first pass of a repeated one, the first after the gap for a skipped one."""
     instants = instants_of(tz, wall)
