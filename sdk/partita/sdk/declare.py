@@ -47,6 +47,9 @@ DEFAULT_IO: Final = "lake"
 class AssetFunction(Generic[P, R_co]):
     """A decorated function: still callable with plain arguments, and a value that stands for its asset."""
 
+    __name__: str
+    __qualname__: str
+
     def __init__(self, function: Callable[P, R_co], step: StepDef) -> None:
         functools.update_wrapper(self, function)
         self._function = function
@@ -77,6 +80,9 @@ class AssetFunction(Generic[P, R_co]):
 
 class CheckFunction(Generic[P, R_co]):
     """A decorated check: still callable with plain arguments."""
+
+    __name__: str
+    __qualname__: str
 
     def __init__(self, function: Callable[P, R_co], definition: CheckDef) -> None:
         functools.update_wrapper(self, function)

@@ -121,7 +121,7 @@ class Relation:
 
     def arrow(self) -> pyarrow.Table:
         """An Arrow table."""
-        return engine.connection().execute(f"from {self.name}").to_arrow_table()
+        return engine.connection().sql(f"from {self.name}").to_arrow_table()
 
     def df(self) -> Any:
         """A pandas frame."""

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - the sketch is quoted as it stands
 """The DSL as DESIGN section 4 shows it, word for word but for rolling() and on_close(), run on real DuckDB (S-001, S-002)."""
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def _describe(ctx: WriteContext, file: Path, final: Path) -> list[Written]:
     numbered = CELL_COLUMN in stored.columns
     number = CELL_COLUMN if numbered else "0"
     sums = stored.sql(
-        f"select {number} as n, count(*), sum({row_hash(columns)}::hugeint) from self group by n"  # noqa: S608
+        f"select {number}, count(*), sum({row_hash(columns)}::hugeint) from self group by 1"  # noqa: S608
     ).fetchall()
     found = {cell: (rows, total) for cell, rows, total in sums}
     size = file.stat().st_size

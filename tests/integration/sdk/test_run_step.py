@@ -1,0 +1,336 @@
+"""Attempts in process: outcomes, checks before publication, groups, params, resources (S-003, S-058)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel
+
+from partita.sdk import (
+    CheckResult,
+    Context,
+    Daily,
+    DuckDBFile,
+    Fail,
+    From,
+    InputCell,
+    Out,
+    Output,
+    Relation,
+    Resource,
+    RetryLater,
+    Skip,
+    Static,
+    any_size,
+    asset,
+    check,
+    external,
+    materialize,
+    multi_asset,
+    overlap,
+    remote,
+    up_to,
+)
+from partita.sdk.runtime import CellKind, StepStatus
+from partita.sdk.testing import MaterializationFailed, definitions
+
+AS_OF = datetime(2026, 1, 1, tzinfo=UTC)
+DAYS = Daily("2013-01-01", end="2013-01-04")
+
+
+@pytest.fixture(autouse=True)
+def apart() -> Iterator[None]:
+    with definitions():
+        yield
+
+
+def run(assets: Any, **options: Any) -> Any:
+    return materialize(assets, as_of=AS_OF, raise_on_error=False, **options)
+
+
+def kinds(result: Any) -> dict[str, str]:
+    return {one.partition or one.asset: one.kind.name for one in result.outcomes}
+
+
+def test_a_decorated_function_stays_callable() -> None:
+    @asset(partitions=DAYS)
+    def orders(context: Context, factor: Annotated[int, From("x")]) -> Relation:
+        raise AssertionError
+
+    @asset
+    def plain() -> list[dict[str, int]]:
+        return [{"x": 1}]
+
+    assert plain() == [{"x": 1}]
+    assert (orders.__name__, orders.key, plain.key) == ("orders", "orders", "plain")
+
+
+def test_the_context_tells_partition_zone_attempt_and_forwards_logs_and_metadata() -> None:
+    @asset(partitions=Daily("2013-03-10", end="2013-03-12", tz="America/New_York"))
+    def orders(context: Context) -> Relation:
+        context.log.info("hours %d", (context.partition.end - context.partition.start).days)
+        context.metadata(source="shop")
+        assert context.partition.start.isoformat() == "2013-03-10T00:00:00-05:00"
+        assert context.partition.end.isoformat() == "2013-03-11T00:00:00-04:00"
+        assert (context.attempt, context.assets, len(context.partitions)) == (1, ("orders",), 1)
+        return Relation.from_rows([{"x": 1}])
+
+    result = run(orders, partitions="2013-03-10")
+    assert result.success, result.failures
+    assert result.logs == [("INFO", "hours 1")]
+    (cell,) = result.outcomes
+    assert {"rows": 1, "source": "shop"}.items() <= cell.metadata.items()
+
+
+def test_a_batched_task_has_no_single_partition() -> None:
+    @asset(partitions=DAYS, batch=any_size())
+    def orders(context: Context) -> Iterator[Output[list[dict[str, str]]]]:
+        with pytest.raises(Exception, match="has 3 partitions"):
+            _ = context.partition
+        for one in context.partitions:
+            yield Output([{"k": one.key}], partition=one.key, metadata={"seen": one.key})
+
+    result = run(orders, partitions="all")
+    assert result.read("orders", "2013-01-02").fetchall() == [("2013-01-02",)]
+    assert [one.metadata["seen"] for one in result.outcomes] == ["2013-01-01", "2013-01-02", "2013-01-03"]
+
+
+def test_batches_cut_the_cells() -> None:
+    sizes: list[int] = []
+
+    @asset(partitions=DAYS, batch=up_to(2), io=None)
+    def orders(context: Context) -> None:
+        sizes.append(len(context.partitions))
+
+    assert run(orders, partitions="all").success
+    assert sizes == [2, 1]
+
+
+def test_skip_of_everything_publishes_nothing_and_succeeds() -> None:
+    @asset
+    def orders() -> Relation:
+        raise Skip("nothing today")
+
+    result = run(orders)
+    assert result.success
+    assert kinds(result) == {"orders": "SKIPPED"}
+    assert result.published == {}
+
+
+def test_skip_of_one_cell() -> None:
+    @asset(partitions=Static("a", "b"), batch=any_size())
+    def orders() -> Iterator[Output[list[dict[str, int]]] | Skip]:
+        yield Skip("no", partition="a")
+        yield Output([{"x": 1}], partition="b")
+
+    assert kinds(run(orders, partitions="all")) == {"a": "SKIPPED", "b": "WRITTEN"}
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "text"),
+    [
+        (RetryLater("not there", after="5m"), StepStatus.RETRY_LATER, "not there"),
+        (Fail("never"), StepStatus.FAILED_FOR_GOOD, "never"),
+        (ValueError("oops"), StepStatus.FAILED, "ValueError: oops"),
+        (SystemExit(2), StepStatus.FAILED, "SystemExit: 2"),
+    ],
+)
+def test_how_an_attempt_ends(error: BaseException, status: StepStatus, text: str) -> None:
+    @asset
+    def orders() -> Relation:
+        raise error
+
+    ((_, result),) = run(orders).failures
+    assert (result.status, result.error) == (status, text)
+    assert result.retry_in_s == (300.0 if status is StepStatus.RETRY_LATER else -1.0)
+
+
+def test_the_traceback_shows_user_code_only() -> None:
+    @asset
+    def orders() -> Relation:
+        return helper()
+
+    def helper() -> Relation:
+        raise ValueError("deep")
+
+    with pytest.raises(MaterializationFailed, match="asset 'orders' failed: ValueError: deep") as caught:
+        materialize(orders)
+    (note,) = caught.value.__notes__
+    assert "in helper" in note
+    assert "partita/sdk/execute.py" not in note
+
+
+def test_a_failed_blocking_check_keeps_its_cell_from_publication_and_others_go() -> None:
+    @asset(partitions=Static("good", "bad"), batch=any_size(), partition_columns="k")
+    def orders() -> Relation:
+        return Relation.from_rows([{"k": "good", "n": 1}, {"k": "bad", "n": -1}])
+
+    @check(orders, blocking=True)
+    def positive(orders: Relation) -> CheckResult:
+        worst = orders.sql("select min(n) from self").scalar()
+        return CheckResult(worst > 0, {"worst": worst})
+
+    @check(orders)
+    def advisory(context: Context) -> bool:
+        return False
+
+    result = run(orders, partitions="all")
+    assert kinds(result) == {"good": "WRITTEN", "bad": "FAILED"}, result.failures
+    assert [(one.partition, one.passed, dict(one.detail)) for one in result.checks if one.blocking] == [
+        ("good", True, {"worst": 1}),
+        ("bad", False, {"worst": -1}),
+    ]
+    ((_, failed),) = result.failures
+    assert failed.error == "blocking check 'positive' of 'orders' failed (partition 'bad')"
+
+
+def test_a_check_that_raises_has_failed() -> None:
+    @asset
+    def orders() -> Relation:
+        return Relation.from_rows([{"n": 1}])
+
+    @check(orders, blocking=True)
+    def broken(orders: Relation) -> bool:
+        raise KeyError("n")
+
+    result = run(orders)
+    assert kinds(result) == {"orders": "FAILED"}
+    assert result.checks[0].detail == {"error": "KeyError: 'n'"}
+
+
+def test_a_group_goes_together() -> None:
+    @multi_asset(outs={"a": Out(), "b": Out()}, partitions=Static("x", "y"))
+    def both(context: Context) -> dict[str, list[dict[str, int]]]:
+        n = -1 if context.partition.key == "y" else 1
+        return {"a": [{"n": 1}], "b": [{"n": n}]}
+
+    @check("b", blocking=True)
+    def positive(b: Relation) -> bool:
+        return b.sql("select min(n) > 0 from self").scalar() is True
+
+    result = run(both, partitions="all")
+    found = {(one.asset, one.partition): one.kind for one in result.outcomes}
+    assert found == {
+        ("a", "x"): CellKind.WRITTEN,
+        ("b", "x"): CellKind.WRITTEN,
+        ("a", "y"): CellKind.FAILED,
+        ("b", "y"): CellKind.FAILED,
+    }
+
+
+class Params(BaseModel):
+    factor: int = 2
+
+
+def test_params_are_validated_and_a_misfit_is_not_retried() -> None:
+    @asset
+    def orders(params: Params) -> Relation:
+        return Relation.from_rows([{"n": params.factor}])
+
+    assert run(orders).read("orders").scalar() == 2
+    assert run(orders, params={"orders": {"factor": 5}}).read("orders").scalar() == 5
+    ((_, result),) = run(orders, params={"orders": {"factor": "x"}}).failures
+    assert result.status is StepStatus.FAILED_FOR_GOOD
+    assert "params do not fit Params: factor" in result.error
+
+
+class Shop(Resource):
+    url: str
+    retries: int = 1
+
+    def setup(self) -> None:
+        self.log = ["up"]
+
+    def teardown(self) -> None:
+        self.log.append("down")
+
+
+def test_resources_come_from_the_environment_or_are_given_and_are_torn_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Shop] = []
+
+    @asset(io=None)
+    def orders(shop: Shop) -> None:
+        assert shop.log == ["up"]
+        seen.append(shop)
+
+    ((_, missing),) = run(orders).failures
+    assert "resource Shop is not configured: SHOP_URL is not set" in missing.error
+    monkeypatch.setenv("SHOP_URL", "http://shop")
+    monkeypatch.setenv("SHOP_RETRIES", "7")
+    assert run(orders).success
+    assert (seen[0].url, seen[0].retries, seen[0].log) == ("http://shop", 7, ["up", "down"])
+    assert "http://shop" not in repr(seen[0])
+    assert run(orders, resources=[Shop(url="given")]).success
+    assert seen[1].url == "given"
+
+
+def test_assets_that_write_themselves_say_their_version_or_get_a_unique_one() -> None:
+    @asset(io=None, partitions=Static("a", "b"))
+    def orders(context: Context) -> Output[None] | None:
+        return Output(data_version="v7", metadata={"n": 1}) if context.partition.key == "a" else None
+
+    result = run(orders, partitions="all")
+    assert result.versions("orders") == {"a": "v7", "b": "attempt:inprocess-2"}
+
+
+def test_inputs_can_be_facts_optional_given_and_remote() -> None:
+    source = external("source", partitions=DAYS)
+
+    @asset(partitions=DAYS)
+    def orders(
+        cells: Annotated[tuple[InputCell, ...], From(source)],
+        before: Annotated[Relation | None, From("orders", overlap(-1, -1))],
+        rates: Annotated[Relation, From(remote("money/rates", partitions=None))],
+    ) -> Relation:
+        known = 0 if before is None else before.sql("select max(n) from self").scalar()
+        return rates.sql(f"select {known} + rate as n, '{cells[0].partition}' as day from self")
+
+    result = run([source, orders], partitions="all", inputs={"money/rates": [{"rate": 10}]})
+    assert result.success, result.failures
+    assert result.read("orders").sql("from self order by n").fetchall() == [
+        (10, "2013-01-01"),
+        (20, "2013-01-02"),
+        (30, "2013-01-03"),
+    ]
+
+
+def test_a_duckdb_file_replaces_partitions_and_keeps_failed_ones(tmp_path: Any) -> None:
+    shop = DuckDBFile("shop", str(tmp_path / "shop.duckdb"))
+    values = {"a": 1, "b": 2}
+
+    @asset(io=shop, partitions=Static("a", "b"), partition_columns="k", batch=any_size())
+    def orders() -> Relation:
+        return Relation.from_rows([{"k": key, "n": n} for key, n in values.items()])
+
+    @check(orders, blocking=True)
+    def positive(orders: Relation) -> bool:
+        return bool(orders.sql("select min(n) > 0 from self").scalar())
+
+    assert dict(orders.step.options.pools) == {"duckdb:shop": 1}
+    first = run(orders, partitions="all")
+    assert first.success, first.failures
+    values.update(a=5, b=-5)
+    second = run(orders, partitions="all")
+    assert kinds(second) == {"a": "WRITTEN", "b": "FAILED"}
+    assert sorted(first.read("orders").fetchall()) == [("a", 5), ("b", 2)]
+
+
+def test_an_attempt_with_an_old_fence_cannot_overwrite(tmp_path: Any) -> None:
+    from partita.assets import AssetKey
+    from partita.sdk.io.base import WriteContext
+    from partita.sdk.runtime import TargetCell
+
+    store = DuckDBFile("shop", str(tmp_path / "shop.duckdb"))
+
+    def attempt(fence: int, n: int) -> WriteContext:
+        ctx = WriteContext(AssetKey("orders"), f"attempt-{fence}", fence, (TargetCell("orders", "a"),))
+        store.commit(ctx, store.write(ctx, [{"n": n}]))
+        return ctx
+
+    attempt(2, 20)
+    with pytest.raises(Exception, match="holds fence 1, the store has seen 2"):
+        attempt(1, 10)
+    attempt(3, 30)
