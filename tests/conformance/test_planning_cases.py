@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from partita.assets import (
@@ -132,7 +133,7 @@ class _World:
         states: dict[str, str] = {}
         reasons: dict[str, list[str]] = {}
         statuses = Statuses(self.catalog, self.cells, _AS_OF)
-        for name, given in self.assets.items():
+        for name in self.assets:
             status = statuses.status(asset_key(name))
             for ordinal in range(status.space.size):
                 part = self._part(name, ordinal)
@@ -249,7 +250,7 @@ class _Subset(dict[str, Any]):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 def _state(status: AssetStatus, ordinal: int) -> str:
@@ -276,7 +277,7 @@ def _dates(keys: list[str] | None) -> bool:
         days = [date.fromisoformat(key) for key in keys or ()]
     except ValueError:
         return False
-    return bool(days) and all(b - a == timedelta(days=1) for a, b in zip(days, days[1:], strict=False))
+    return bool(days) and all(b - a == timedelta(days=1) for a, b in pairwise(days))
 
 
 def _split(part: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from partita.core.catalog.activation import ActivationRefused, activation_problems, check_activation
 from partita.core.catalog.catalog import Catalog
 from partita.core.catalog.edges import EdgeMap, mask_of, set_of
-from partita.core.catalog.effective import Effective, effective_snapshot
+from partita.core.catalog.effective import Effective, effective_snapshot, kept_of
 from partita.core.catalog.inputs import CatalogInputs, resolve_inputs
 from partita.core.catalog.load import CatalogCache, load_catalog
 from partita.core.catalog.values import (
@@ -31,6 +31,7 @@ __all__ = [
     "activation_problems",
     "check_activation",
     "effective_snapshot",
+    "kept_of",
     "load_catalog",
     "mask_of",
     "resolve_inputs",

@@ -6,7 +6,7 @@ version that lacks an asset retires it. Pure: the caller reads the previous snap
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from partita.assets import AssetKey, AssetSpec, Snapshot
@@ -22,6 +22,11 @@ class Effective:
     def kept_json(self) -> list[dict[str, str]]:
         """The form of the column `snapshot.kept`."""
         return [{"key": key, "version": version} for key, version in sorted(self.kept.items())]
+
+
+def kept_of(stored: Iterable[Mapping[str, str]]) -> dict[AssetKey, str]:
+    """The `kept` of a stored snapshot: the inverse of `Effective.kept_json`."""
+    return {AssetKey(one["key"]): one["version"] for one in stored}
 
 
 def effective_snapshot(

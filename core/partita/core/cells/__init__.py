@@ -1,5 +1,6 @@
 """The status of cells, by asset as arrays, from packed pages and what is not folded into them yet."""
 
+from partita.core.cells.fold import fold_pages
 from partita.core.cells.status import STATES, AssetStatus, Statuses, bucket_counts, counts, where
 from partita.core.cells.values import (
     CellBlock,
@@ -25,6 +26,7 @@ __all__ = [
     "Why",
     "bucket_counts",
     "counts",
+    "fold_pages",
     "where",
     "why",
 ]

@@ -1,15 +1,23 @@
-"""`Reader`: the queries over one snapshot of the database (`PostgresStore.read`); it takes no lock and writes nothing.
-
-It is what catalogs, status and the planner read through (`DefinitionsReader`, `CellsReader`, `PlanReader`). The `api_*` modules
-beside it are the statements of the API.
-"""
+"""`Reader`: all queries over one snapshot of the database (`PostgresStore.read`)."""
 
 from __future__ import annotations
 
-from partita.core.store.queries.cells import CellsQueries
-from partita.core.store.queries.definitions_of_catalogs import DefinitionsQueries
-from partita.core.store.queries.planning import PlanningQueries
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from partita.core.store.queries.cells_read import CellsQueries
+from partita.core.store.queries.definitions_read import DefinitionsQueries
+from partita.core.store.queries.plans_read import PlanQueries
 
 
-class Reader(DefinitionsQueries, CellsQueries, PlanningQueries):
-    """All answers of one reader come from one snapshot."""
+class Reader(DefinitionsQueries, CellsQueries, PlanQueries):
+    """The readers of catalog, cells and planner. Takes no lock and writes nothing."""
+
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        self._connection = connection
+        self._now = now
+
+    def now(self) -> datetime:
+        """The instant of the snapshot (UTC), on the database's clock."""
+        return self._now

@@ -1,0 +1,76 @@
+"""Definitions for catalogs: the port `catalog.values.DefinitionsReader`, read from one snapshot of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy import Connection, text
+
+from partita.assets import AssetKey, Snapshot
+from partita.core.catalog.values import StoredSnapshot, Vector
+from partita.core.store.values import AssetId, RunId, SnapshotId
+
+ACTIVE_VECTOR = text("SELECT id, active_snapshot_id FROM location WHERE active_snapshot_id IS NOT NULL ORDER BY id")
+
+RUN_VECTOR = text("SELECT location_id, snapshot_id FROM run_pin WHERE run_id = :run ORDER BY location_id")
+
+SNAPSHOTS = text("""
+    SELECT s.id, s.location_id, l.name, s.hash, s.effective, s.kept
+    FROM snapshot s JOIN location l ON l.id = s.location_id
+    WHERE s.id = ANY(CAST(:ids AS bigint[])) ORDER BY s.id
+""")
+
+# The versions that define the assets which a snapshot keeps; they are snapshots of the same location.
+VERSIONS = text("""
+    SELECT s.location_id, s.hash, s.id
+    FROM snapshot s
+    JOIN unnest(CAST(:locations AS bigint[]), CAST(:hashes AS text[])) AS u(location_id, hash)
+        ON u.location_id = s.location_id AND u.hash = s.hash
+""")
+
+ASSET_IDS = text("SELECT key, id FROM asset")
+
+
+class DefinitionsQueries:
+    """Implements `DefinitionsReader`; a part of `Reader`."""
+
+    _connection: Connection
+
+    def active_vector(self) -> Vector:
+        """The active snapshot of each location that has one."""
+        return tuple((row[0], row[1]) for row in self._connection.execute(ACTIVE_VECTOR))
+
+    def run_vector(self, run_id: RunId) -> Vector:
+        """The snapshots that a run is pinned to."""
+        return tuple((row[0], row[1]) for row in self._connection.execute(RUN_VECTOR, {"run": run_id}))
+
+    def snapshots(self, ids: Iterable[SnapshotId]) -> list[StoredSnapshot]:
+        """These snapshots, with the ids of the versions that define what they keep."""
+        wanted = list(ids)
+        if not wanted:
+            return []
+        rows = self._connection.execute(SNAPSHOTS, {"ids": wanted}).fetchall()
+        asked = sorted({(row[1], kept["version"]) for row in rows for kept in row[5]})
+        versions: dict[tuple[int, str], SnapshotId] = {}
+        if asked:
+            parameters = {"locations": [location for location, _ in asked], "hashes": [version for _, version in asked]}
+            versions = {(row[0], row[1]): row[2] for row in self._connection.execute(VERSIONS, parameters)}
+        return [
+            StoredSnapshot(
+                location_id=row[1],
+                location=row[2],
+                snapshot_id=row[0],
+                version=row[3],
+                snapshot=Snapshot.model_validate_json(bytes(row[4])),
+                kept={
+                    AssetKey(kept["key"]): (versions[row[1], kept["version"]], kept["version"])
+                    for kept in row[5]
+                    if (row[1], kept["version"]) in versions
+                },
+            )
+            for row in rows
+        ]
+
+    def asset_ids(self) -> Mapping[AssetKey, AssetId]:
+        """The id of every asset ever seen."""
+        return {row[0]: row[1] for row in self._connection.execute(ASSET_IDS)}
