@@ -43,7 +43,7 @@ class LaunchRefused(ValueError):
     """The launch itself is wrong; nothing was written."""
 
 
-class _TryAgain(Exception):
+class LaunchAgain(Exception):
     """An owner ended, or has an id above ours: start over in a new transaction with new ids. Rolls back."""
 
 
@@ -53,11 +53,18 @@ def launch(store: Store, launch: Launch) -> Launched:
     for _ in range(_TRIES):
         try:
             return store.run(lambda tx: _launch(tx, launch))
-        except _TryAgain:
+        except LaunchAgain:
             continue
     raise LaunchRefused(
         f"plan {launch.plan_hash}: the owners of its cells changed {_TRIES} times while it was launched; plan again"
     )
+
+
+def launch_in(tx: Tx, launch: Launch) -> Launched:
+    """`launch` as a part of a larger transaction, which must hold no task or cell yet. Raises `LaunchAgain`: roll back and
+    start over in a new transaction."""
+    _check(launch)
+    return _launch(tx, launch)
 
 
 def _check(launch: Launch) -> None:
@@ -140,7 +147,7 @@ def _lock_owners(tx: Tx, taken: Mapping[CellRef, TaskId], first_id: TaskId) -> d
     for owner in set(taken.values()):
         # Ended between the two statements: its cells are free now. Or launched meanwhile: edges must rise, and new ids do.
         if owner not in owners or owners[owner].state.terminal or owner > first_id:
-            raise _TryAgain
+            raise LaunchAgain
     return owners
 
 

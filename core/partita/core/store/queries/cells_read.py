@@ -87,7 +87,22 @@ class CellsQueries:
         found: dict[CellRef, CellDetail] = {}
         for row in self._connection.execute(DETAILS, wanted):
             cell = CellRef(row[0], row[1])
-            found[cell] = CellDetail(cell, *row[2:14], tuple(row[14] or ()))
+            found[cell] = CellDetail(
+                cell=cell,
+                data_version=row[2],
+                location=row[3],
+                metadata=row[4],
+                published_at=row[5],
+                version_at=row[6],
+                published_attempt=row[7],
+                published_run=row[8],
+                attempt_started_at=row[9],
+                last_outcome=row[10],
+                last_attempt=row[11],
+                last_attempt_at=row[12],
+                last_error=row[13],
+                inputs=tuple(row[14] or ()),
+            )
         return found
 
 
