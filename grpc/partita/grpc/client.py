@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from types import TracebackType
 from typing import NoReturn, Self
 
@@ -99,7 +99,7 @@ class CodeLocationClient:
             status: pb.LocationStatus = await self._stub.GetStatus(pb.GetStatusRequest(), timeout=self._deadline_s)
             return status
 
-    async def watch(self) -> AsyncIterator[pb.LocationStatus]:
+    async def watch(self) -> AsyncGenerator[pb.LocationStatus]:
         """Yield the status now and after each change. Ends when the server stops; raises LocationUnavailable when lost."""
         call = self._stub.WatchStatus(pb.GetStatusRequest())
         try:
@@ -136,17 +136,18 @@ class CodeLocationClient:
                 status: pb.LocationStatus = await self._stub.Reload(pb.ReloadRequest(), timeout=self._reload_deadline_s)
             return status
 
-    async def execute(self, request: pb.ExecuteRequest) -> AsyncIterator[pb.ExecuteEvent]:
+    async def execute(self, request: pb.ExecuteRequest) -> AsyncGenerator[pb.ExecuteEvent]:
         """Run an attempt; yield its events, the last of which is `finished`.
 
         Leaving the iteration early (or being cancelled) ends the attempt. Raises LocationUnavailable when the connection is
         lost before `finished`: the attempt is lost too, the server ends it.
         """
-        async for batch in self.execute_batches(request):
-            for event in batch:
-                yield event
+        async with contextlib.aclosing(self.execute_batches(request)) as batches:
+            async for batch in batches:
+                for event in batch:
+                    yield event
 
-    async def execute_batches(self, request: pb.ExecuteRequest) -> AsyncIterator[list[pb.ExecuteEvent]]:
+    async def execute_batches(self, request: pb.ExecuteRequest) -> AsyncGenerator[list[pb.ExecuteEvent]]:
         """As `execute`, in the groups in which events arrive: what one group brings can be stored in one transaction."""
         finished = False
         async with self._slots:

@@ -52,7 +52,7 @@ CLIENT_OPTIONS: tuple[tuple[str, int], ...] = (
 
 SERVER_OPTIONS: tuple[tuple[str, int], ...] = (
     *_SHARED_OPTIONS,
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", int(KEEPALIVE_S * 500)),
+    ("grpc.http2.min_ping_interval_without_data_ms", int(KEEPALIVE_S * 500)),
     # Two servers must not share one port silently, which is gRPC's default on Linux.
     ("grpc.so_reuseport", 0),
 )

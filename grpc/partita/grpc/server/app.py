@@ -21,6 +21,10 @@ from partita.grpc.v1 import code_location_pb2_grpc as pb_grpc
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["CodeLocation"].full_name
 
 
+class CannotListen(Exception):
+    """The address is taken, or not this machine's."""
+
+
 class CodeLocationServicer(pb_grpc.CodeLocationServicer):
     """Answers the calls of `code_location.proto`."""
 
@@ -97,16 +101,17 @@ async def build_server(
 ) -> tuple[grpc.aio.Server, health.aio.HealthServicer, int]:
     """Return a server that is not started yet, its health service and the port that it will listen on.
 
-    Raises RuntimeError when the address cannot be bound.
+    Raises CannotListen when the address cannot be bound.
     """
     server = grpc.aio.server(options=limits.SERVER_OPTIONS)
     pb_grpc.add_CodeLocationServicer_to_server(CodeLocationServicer(supervisor), server)  # type: ignore[no-untyped-call]
     health_servicer = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
     reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    bound = server.add_insecure_port(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
-    if bound == 0:
-        raise RuntimeError(f"cannot listen on {host}:{port}")
+    try:
+        bound = server.add_insecure_port(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+    except RuntimeError as error:
+        raise CannotListen(f"cannot listen on {host}:{port}") from error
     return server, health_servicer, bound
 
 

@@ -25,6 +25,8 @@ from partita.grpc.v1 import code_location_pb2 as pb
 _READ_BYTES = 256 * 1024
 _PAUSE_ABOVE_BYTES = 8 * 1024 * 1024
 """Unsent events beyond this make the child wait: its pipes fill up. A slow reader costs time, never memory."""
+_LINES_PER_EVENT = 1000
+"""Keeps one event well below the batch size."""
 _DRAIN_S = 2.0
 """How long output is still read after the process ended, when something else holds its pipes open."""
 
@@ -249,10 +251,9 @@ class Attempt:
             self._events.append(event)
             self._open_log = event.log
         self._open_log.lines.append(line)
-        size = len(line.text) + 16
-        self._grew(size)
-        if self._open_log is not None and len(self._open_log.lines) >= 1000:
-            self._open_log = None  # keeps one event well below the batch size
+        if len(self._open_log.lines) >= _LINES_PER_EVENT:
+            self._open_log = None
+        self._grew(len(line.text) + 16)
 
     def _grew(self, size: int) -> None:
         self._pending_bytes += size
@@ -272,7 +273,7 @@ class Attempt:
         now_s = self._loop.time()
         for line in lines:
             if self._gate.admit(line.text, now_s):
-                self._notice(self._gate.take_notice())
+                self._notice(self._gate.take_notice(now_s))
                 self._add_line(line)
 
     def _notice(self, text: str) -> None:
@@ -325,7 +326,7 @@ class Attempt:
             timer.cancel()
         for source in self._sources:
             source.close()
-        self._notice(self._gate.take_notice())
+        self._notice(self._gate.take_notice(self._loop.time(), last=True))
         self._add(pb.ExecuteEvent(finished=decide_finish(self._stop, self._said, self._exit, self._fault)))
         self.ended.set()
 

@@ -83,7 +83,7 @@ class Bucket:
 
 
 class LogGate:
-    """Bounds how many lines and characters one attempt may log. What it drops it counts, and says so once it recovers."""
+    """Bounds how many lines and characters one attempt may log. What it drops it counts, and says so once a second."""
 
     def __init__(
         self,
@@ -96,18 +96,21 @@ class LogGate:
         self._lines = Bucket(lines_per_s, burst_lines)
         self._chars = Bucket(chars_per_s, burst_chars)
         self._dropped = 0
+        self._notice_due_s = 0.0
         self._rule = f"an attempt may log {lines_per_s:,.0f} lines and {chars_per_s:,.0f} characters a second"
 
     def admit(self, line: str, now_s: float) -> bool:
         """Whether the line may pass."""
         if self._lines.take(1, now_s) and self._chars.take(len(line), now_s):
             return True
+        if not self._dropped:
+            self._notice_due_s = now_s + 1
         self._dropped += 1
         return False
 
-    def take_notice(self) -> str:
-        """The sentence about dropped lines, once; empty when there is nothing to say."""
-        if not self._dropped:
+    def take_notice(self, now_s: float, *, last: bool = False) -> str:
+        """The sentence about dropped lines, once; empty when there is nothing to say yet. `last`: there is no later."""
+        if not self._dropped or (now_s < self._notice_due_s and not last):
             return ""
         notice = f"{self._dropped:,} log lines dropped: {self._rule}. Log less, or write bulk output to a file."
         self._dropped = 0

@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING
 from partita.grpc.server import procs
 
 if TYPE_CHECKING:
-    from partita.grpc.server.supervisor import Config
+    from grpc_health.v1 import health
+
+    from partita.grpc.server.supervisor import Config, Supervisor
 
 _log = logging.getLogger("partita.code_server")
 
@@ -57,13 +59,7 @@ def serve(
     _raise_file_limit()
     limit_s = import_timeout_s or float(os.environ.get("PARTITA_IMPORT_TIMEOUT_S", "60"))
     config = Config(location, Path(root).resolve(), tuple(modules), import_timeout_s=limit_s, drain_s=drain_s)
-    try:
-        return asyncio.run(_serve(config, host, port, announce_fd))
-    except RuntimeError as error:
-        if "listen" not in str(error) and "bind" not in str(error):
-            raise
-        print(f"code location {location!r}: {error}; choose another --port, or 0 for a free one", file=sys.stderr)  # noqa: T201
-        return 1
+    return asyncio.run(_serve(config, host, port, announce_fd))
 
 
 async def _serve(config: Config, host: str, port: int, announce_fd: int) -> int:
@@ -75,7 +71,11 @@ async def _serve(config: Config, host: str, port: int, announce_fd: int) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     supervisor = Supervisor(config)
-    server, health_servicer, bound = await app.build_server(supervisor, host, port)
+    try:
+        server, health_servicer, bound = await app.build_server(supervisor, host, port)
+    except app.CannotListen as error:
+        sys.stderr.write(f"code location {config.location!r}: {error}; choose another --port, or 0 for a free one\n")
+        return 1
     procs.adopt_orphans()
     loop.add_signal_handler(signal.SIGCHLD, supervisor.end_orphans)
     await app.set_serving(health_servicer, False)
@@ -92,22 +92,16 @@ async def _serve(config: Config, host: str, port: int, announce_fd: int) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):  # a second signal means: at once
             loop.add_signal_handler(number, os._exit, 1)
         await health_servicer.enter_graceful_shutdown()
-        closing = asyncio.create_task(supervisor.close(_SHUTDOWN_GRACE_S))
-        await closing
+        await supervisor.close(_SHUTDOWN_GRACE_S)
         await server.stop(_STREAM_GRACE_S)
         supervisor.end_orphans()
     return 0
 
 
-async def _follow_health(supervisor: object, health_servicer: object) -> None:
+async def _follow_health(supervisor: Supervisor, health_servicer: health.aio.HealthServicer) -> None:
     """Serving means: a version can be executed."""
-    from grpc_health.v1 import health
-
     from partita.grpc.server import app
-    from partita.grpc.server.supervisor import Supervisor
 
-    assert isinstance(supervisor, Supervisor)
-    assert isinstance(health_servicer, health.aio.HealthServicer)
     async for status in supervisor.watch():
         await app.set_serving(health_servicer, any(version.accepts_new for version in status.versions))
 

@@ -74,7 +74,7 @@ class Supervisor:
         self._versions: dict[str, _Version] = {}  # in the order of loading
         self._active = ""
         self._error = ""
-        self._loading: Warm | None = None
+        self._processes: set[Warm] = set()
         self._loads_wanted = 1
         self._loads_done = 0
         self._restart_due = False
@@ -95,9 +95,8 @@ class Supervisor:
 
     @property
     def process_ids(self) -> set[int]:
-        """The zygotes of this server."""
-        processes = [process for version in self._versions.values() for process in version.processes]
-        return {process.pid for process in (*processes, *filter(None, [self._loading]))}
+        """The zygotes of this server, those that load or stop included."""
+        return {process.pid for process in self._processes}
 
     def start(self) -> None:
         """Begin the first load."""
@@ -189,10 +188,7 @@ class Supervisor:
             await asyncio.wait_for(asyncio.gather(*(attempt.ended.wait() for attempt in running)), grace_s)
         for attempt in running:
             attempt.kill()
-        processes = [process for version in self._versions.values() for process in version.processes]
-        await asyncio.gather(*(process.stop() for process in processes))
-        if self._loading is not None:
-            await self._loading.kill()
+        await asyncio.gather(*(process.stop() if process.loaded else process.kill() for process in self._processes))
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -225,17 +221,16 @@ class Supervisor:
         left_out: dict[str, str] = {}
         while not self._closing:
             order = LoadOrder(self.config.location, self.config.root, self.config.modules, dict(left_out))
-            process = self._loading = Warm(order, self._on_process_exit)
+            process = Warm(order, self._on_process_exit)
+            self._processes.add(process)
             try:
                 loaded = await process.load(self.config.import_timeout_s)
             except ModuleKilled as killed:
                 _log.warning("location %s, module %s: %s", self.config.location, killed.module, killed.why)
                 left_out[killed.module] = killed.why
-                continue
-            finally:
-                self._loading = None
-            self._adopt(loaded, process)
-            return
+            else:
+                self._adopt(loaded, process)
+                return
 
     def _adopt(self, loaded: Loaded, process: Warm) -> None:
         version = self._versions.pop(loaded.version, None) or _Version(loaded)
@@ -256,7 +251,8 @@ class Supervisor:
             self._crashes = 0
 
     def _on_process_exit(self, process: Warm) -> None:
-        if process is self._loading or process.loaded is None:
+        self._processes.discard(process)
+        if process.loaded is None:
             return  # `Warm.load` tells
         version = self._versions.get(process.loaded.version)
         if version is None or process not in version.processes:
@@ -311,12 +307,9 @@ class Supervisor:
         active = self._versions.get(self._active)
         if active is None:
             return needed
-        for module in self.config.modules:
-            if not active.holds(module):
-                last_good = [
-                    key for key, version in self._versions.items() if version.holds(module) and version.serving
-                ]
-                needed.update(last_good[-1:])
+        for module in [status.name for status in active.loaded.modules if not status.ok]:
+            last_good = [key for key, version in self._versions.items() if version.holds(module) and version.serving]
+            needed.update(last_good[-1:])
         return needed
 
     def _announce(self) -> None:

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -99,8 +98,7 @@ class Warm:
         self._loop.add_reader(self._output.fileno(), self._read_output)
         self._loop.add_reader(self._control.fileno(), self._read_control)
         threading.Thread(target=self._wait_for_exit, name=f"zygote-{self.pid}", daemon=True).start()
-        soft_limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._send({"t": "load", **_order_frame(order), "nofile": soft_limit})
+        self._send({"t": "load", **_order_frame(order)})
 
     def __repr__(self) -> str:
         version = self.loaded.version[:12] if self.loaded else "loading"
@@ -163,7 +161,8 @@ class Warm:
         self.attempts[attempt_id] = attempt
         message: frames.Frame = {"request": wire.request_frame(request)}
         if step["isolation"] == "spawn":
-            message["load"] = {**_order_frame(self._order), "digest": step["digest"]}
+            broken = {module.name: module.error for module in self.loaded.modules if not module.ok}
+            message["load"] = {**_order_frame(self._order), "left_out": broken, "digest": step["digest"]}
         self._upload(ours, frames.encode(message))
         attempt.attach(ours, stdout, stderr)
         start = {"t": "start", "attempt": attempt_id, "isolation": step["isolation"]}
@@ -311,19 +310,31 @@ class Warm:
     async def _dump(self) -> str:
         """Ask the hanging process where it is."""
         self._tail.clear()
-        self._tail_grew.clear()
         with contextlib.suppress(ProcessLookupError, TimeoutError):
             os.kill(self.pid, signal.SIGUSR2)
-            await asyncio.wait_for(self._tail_grew.wait(), _DUMP_S)
-        frames_of_user = [line.strip() for line in self._tail if line.startswith("  File ") and "<frozen " not in line]
-        return self._relative("; it was at\n" + "\n".join(frames_of_user[:8])) if frames_of_user else ""
+            patience_s = _DUMP_S
+            while True:  # it comes in many small pieces
+                self._tail_grew.clear()
+                await asyncio.wait_for(self._tail_grew.wait(), patience_s)
+                patience_s = _DUMP_S / 10
+        places = [line for line in self._explained() if line.startswith("File ")]
+        return "; it was at\n" + "\n".join(places[:8]) if places else ""
 
     def _last_words(self) -> str:
-        return self._relative("; its last output:\n" + "\n".join(self._tail)) if self._tail else ""
+        lines = self._explained()
+        return "; its last output:\n" + "\n".join(lines) if lines else ""
 
-    def _relative(self, text: str) -> str:
-        """Without the machine's path to the location: the text becomes part of the snapshot."""
-        return text.replace(f"{self._order.root}{os.sep}", "")
+    def _explained(self) -> list[str]:
+        """The last output without the platform's own stack frames, addresses and paths: it becomes part of the snapshot."""
+        root = f"{self._order.root}{os.sep}"
+        kept: list[str] = []
+        for line in self._tail:
+            text = line.strip()
+            if text.startswith('File "') and root not in text:
+                continue
+            if text and not text.startswith(("Current thread 0x", "Thread 0x", "Extension modules:")):
+                kept.append(text.replace(root, ""))
+        return kept
 
 
 def _start_process(control_fd: int, order: LoadOrder) -> subprocess.Popen[bytes]:
@@ -346,7 +357,7 @@ def _order_frame(order: LoadOrder) -> dict[str, Any]:
     return {
         "location": order.location,
         "root": str(order.root),
-        "modules": [module for module in order.modules if module not in order.left_out],
+        "modules": list(order.modules),
         "left_out": dict(order.left_out),
     }
 
