@@ -54,7 +54,7 @@ def _groups(sets: Iterable[PoolSet]) -> list[list[PoolSet]]:
             else:
                 names, members = names | other_names, other_members + members
         groups = [*apart, (names, members)]
-    return [sorted(members) for _, members in groups]
+    return [members for _, members in groups]
 
 
 def _visit(tx: Tx, group: Sequence[PoolSet], limit: int, explained: int) -> tuple[Admission, bool]:
