@@ -13,7 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from partita.assets import PartitaError, UnknownAsset, UnknownPartition
-from partita.ui.api.problems import NotFound, PlanChanged, Unavailable
+from partita.core.planner import PlanChanged
+from partita.ui.api.problems import NotFound, NotWhatWasShown, Unavailable
 
 _log = logging.getLogger("partita.api")
 
@@ -25,7 +26,7 @@ def answer(status: int, what: str, *, rule: str = "", fix: str = "") -> JSONResp
 def status_of(error: PartitaError) -> int:
     if isinstance(error, NotFound | UnknownAsset | UnknownPartition):
         return 404
-    if isinstance(error, PlanChanged):
+    if isinstance(error, PlanChanged | NotWhatWasShown):
         return 409
     if isinstance(error, Unavailable):
         return 503

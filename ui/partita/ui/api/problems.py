@@ -9,8 +9,12 @@ class NotFound(PartitaError):
     """A run, task, attempt, plan or backfill id that names nothing."""
 
 
-class PlanChanged(PartitaError):
-    """What would run now differs from what was shown (DESIGN section 5: apply refuses when the content differs)."""
+class NothingToDo(PartitaError):
+    """A plan without tasks was to be launched."""
+
+
+class NotWhatWasShown(PartitaError):
+    """The confirmation names another count than the plan has: somebody confirmed something else (law 6)."""
 
 
 class Unavailable(PartitaError):

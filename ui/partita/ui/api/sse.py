@@ -17,7 +17,7 @@ from starlette.responses import StreamingResponse
 
 if TYPE_CHECKING:
     from partita.ui.api.services.events import EventFeed
-    from partita.ui.api.services.logs import LogService
+    from partita.ui.api.services.logs import LogService, LogSource
 
 PING_S = 15.0
 LOG_POLL_S = 0.5
@@ -68,21 +68,25 @@ async def _events(feed: EventFeed, after: int | None) -> AsyncIterator[bytes]:
                 yield frame(message.event.model_dump_json(), position=str(message.position))
 
 
-async def _log_lines(logs: LogService, source: str | None, offset: int) -> AsyncIterator[bytes]:
+async def _log_lines(logs: LogService, source: LogSource, offset: int) -> AsyncIterator[bytes]:
     quiet_s = 0.0
     yield b"retry: 2000\n\n"
     while True:
         page = await run_in_threadpool(logs.read, source, offset=offset)
+        offset = page.next_offset
         if page.lines:
-            offset, quiet_s = page.next_offset, 0.0
+            quiet_s = 0.0
             body = json.dumps([line.model_dump(mode="json") for line in page.lines], ensure_ascii=False)
             yield frame(body, event="lines", position=str(offset))
         if page.complete:
-            yield frame("{}", event="end", position=str(page.next_offset))
+            yield frame("{}", event="end", position=str(offset))
             return
-        if not page.lines:
-            await asyncio.sleep(LOG_POLL_S)
-            quiet_s += LOG_POLL_S
+        if page.lines:
+            continue
+        await asyncio.sleep(LOG_POLL_S)  # files have no events: workers append on other hosts too
+        quiet_s += LOG_POLL_S
+        # Whether the attempt has ended is asked before the next read, so that what was written until then is read.
+        source = await run_in_threadpool(logs.refreshed, source)
         if quiet_s >= PING_S:
             quiet_s = 0.0
             yield frame("{}", event="ping")

@@ -24,7 +24,7 @@ router = APIRouter(tags=["assets"], responses=ERRORS)
 
 @router.get("/assets", operation_id="listAssets")
 def list_assets(use: Use, select: str | None = None, search: str | None = None) -> AssetList:
-    return use.assets.list(select=select, search=search)
+    return use.assets.find(select=select, search=search)
 
 
 @router.get("/asset", operation_id="getAsset")

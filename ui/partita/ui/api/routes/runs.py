@@ -26,7 +26,7 @@ router = APIRouter(tags=["runs"], responses=ERRORS)
 
 @router.get("/runs", operation_id="listRuns")
 def list_runs(use: Use, state: str | None = None, offset: Offset = 0, limit: Limit = 50) -> RunList:
-    return use.runs.list(state=state, offset=offset, limit=limit)
+    return use.runs.page(state=state, offset=offset, limit=limit)
 
 
 @router.get("/runs/{run_id}", operation_id="getRun")
@@ -48,7 +48,7 @@ def list_tasks(
 
 @router.post("/runs/{run_id}/cancel", operation_id="cancelRun")
 def cancel_run(use: Use, run_id: int) -> RunSummary:
-    return use.runs.cancel(run_id, by="api")
+    return use.runs.cancel(run_id)
 
 
 @router.get("/tasks/{task_id}", operation_id="getTask")
@@ -95,4 +95,4 @@ def get_backfill(use: Use, backfill_id: int) -> BackfillView:
 
 @router.post("/backfills/{backfill_id}/cancel", operation_id="cancelBackfill")
 def cancel_backfill(use: Use, backfill_id: int) -> BackfillView:
-    return use.runs.cancel_backfill(backfill_id, by="api")
+    return use.runs.cancel_backfill(backfill_id)

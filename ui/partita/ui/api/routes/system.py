@@ -52,7 +52,7 @@ def get_system(use: Use) -> SystemView:
 
 @router.get("/summary", operation_id="getSummary")
 def get_summary(use: Use) -> SummaryView:
-    return use.summary()
+    return use.system.summary()
 
 
 @router.get(

@@ -1,0 +1,50 @@
+"""Read-only statements about assets and single cells, for people."""
+
+from __future__ import annotations
+
+from sqlalchemy import text
+
+# What of each asset may have changed: its answers differ whenever the status of one of its cells may differ. They are read in one
+# snapshot; sums instead of maxima, because lower numbers may commit later.
+CHANGE_TOKENS = text("""
+    SELECT c.asset_id, count(*), sum(c.seq) FROM cell_change c GROUP BY c.asset_id
+""")
+OPEN_TOKENS = text("""
+    SELECT o.asset_id, count(*), sum(o.task_id), coalesce(sum(o.task_id) FILTER (WHERE t.state = 'queued'), 0),
+           coalesce(sum(o.task_id) FILTER (WHERE t.state = 'running'), 0),
+           coalesce(sum(o.task_id) FILTER (WHERE t.state = 'up_for_retry'), 0)
+    FROM open_cell o JOIN task t ON t.id = o.task_id GROUP BY o.asset_id
+""")
+
+# By the event index: the cells of an asset may be millions.
+LAST_MATERIALIZED = text("""
+    SELECT u.asset_id, e.at FROM unnest(CAST(:ids AS bigint[])) AS u(asset_id)
+    CROSS JOIN LATERAL (SELECT e.at FROM event e WHERE e.asset_id = u.asset_id AND e.kind = 'materialized'
+                        ORDER BY e.id DESC LIMIT 1) AS e
+""")
+
+# The last result of each check, whatever the partition; `check_result_asset` leads to it.
+LAST_CHECKS = text("""
+    SELECT u.asset_id, u.name, k.passed, k.at, k.partition, k.detail
+    FROM unnest(CAST(:ids AS bigint[]), CAST(:names AS text[])) AS u(asset_id, name)
+    CROSS JOIN LATERAL (SELECT k.passed, k.at, k.partition, k.detail FROM check_result k
+                        WHERE k.asset_id = u.asset_id AND k.name = u.name ORDER BY k.at DESC LIMIT 1) AS k
+""")
+
+CELL = text("""
+    SELECT c.window_start, c.window_end, c.data_version, c.location, c.metadata, c.published_at, c.version_at,
+           c.published_attempt, c.published_run, c.last_outcome, c.last_attempt, c.last_attempt_at, c.last_error,
+           f.text AS fingerprint
+    FROM cell c LEFT JOIN fingerprint f ON f.id = c.fingerprint_id
+    WHERE c.asset_id = :asset_id AND c.partition = :partition
+""")
+
+CELLS = text("""
+    SELECT c.partition, c.data_version, c.published_at, c.last_error FROM cell c
+    WHERE c.asset_id = :asset_id AND c.partition = ANY(CAST(:partitions AS text[]))
+""")
+
+OPEN_TASK = text("""
+    SELECT t.id, t.run_id, t.state, t.reason, t.reason_detail FROM open_cell o JOIN task t ON t.id = o.task_id
+    WHERE o.asset_id = :asset_id AND o.partition = :partition
+""")

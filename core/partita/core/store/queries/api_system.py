@@ -1,0 +1,68 @@
+"""Read-only statements about locations, pools, automation, processes and the event stream, for people."""
+
+# ruff: noqa: S608 - the fragments are constants of this module; values are always parameters
+from __future__ import annotations
+
+from sqlalchemy import text
+
+LOCATIONS = text("""
+    SELECT l.id, l.name, l.state, l.error, l.modules, l.state_since, l.loaded_at, s.hash AS version, s.kept
+    FROM location l LEFT JOIN snapshot s ON s.id = l.active_snapshot_id ORDER BY l.name
+""")
+CODE_SERVERS = text("""
+    SELECT c.server_id, c.location_id, c.address, c.versions, c.lease_expires_at > now() AS live, c.lease_expires_at
+    FROM code_server c ORDER BY c.location_id, c.server_id
+""")
+
+POOLS = text("""
+    SELECT p.name, p.slots, coalesce((SELECT sum(h.slots) FROM pool_slot h WHERE h.pool = p.name), 0) AS held
+    FROM pool p ORDER BY p.name
+""")
+POOL_HOLDERS = text("""
+    SELECT h.pool, h.task_id, t.run_id, t.step, h.slots, h.since
+    FROM pool_slot h JOIN task t ON t.id = h.task_id ORDER BY h.pool, h.since, h.task_id LIMIT :limit
+""")
+POOL_WAITING = text("""
+    SELECT u.use ->> 0 AS pool, sum(w.n) AS n
+    FROM (SELECT t.pool_set, count(*) AS n FROM task t WHERE t.state = 'scheduled' GROUP BY t.pool_set) AS w,
+         LATERAL jsonb_array_elements(CAST(w.pool_set AS jsonb)) AS u(use)
+    GROUP BY 1
+""")
+
+AUTOMATION_REQUESTS = text("""
+    SELECT q.at, a.key AS consumer, q.partition, q.cause, q.run_id
+    FROM automation_request q JOIN asset a ON a.id = q.asset_id ORDER BY q.at DESC LIMIT :limit
+""")
+LAST_REQUESTS = text("""
+    SELECT DISTINCT ON (q.asset_id) a.key AS consumer, q.at, q.cause
+    FROM automation_request q JOIN asset a ON a.id = q.asset_id
+    WHERE q.asset_id = ANY(CAST(:ids AS bigint[])) ORDER BY q.asset_id, q.at DESC
+""")
+
+COMPONENTS = text("""
+    SELECT c.id, c.kind, c.name, c.pid, c.last_seen_at, extract(epoch FROM now() - c.last_seen_at) AS silent_s
+    FROM component c WHERE c.last_seen_at > now() - interval '1 day' ORDER BY c.kind, c.name
+""")
+WORKERS = text("""
+    SELECT w.id, w.host, w.pid, w.capacity, w.state, w.lease_expires_at > now() AS live, w.lease_expires_at, w.started_at,
+           (SELECT count(*) FROM task t WHERE t.worker_id = w.id AND t.state = 'running') AS running
+    FROM worker w WHERE w.state <> 'gone' ORDER BY w.id
+""")
+DUTIES = text("SELECT d.name, d.holder, d.last_ran_at, d.last_ms FROM duty d ORDER BY d.name")
+PULSE = text("SELECT p.last_ok FROM db_pulse p WHERE p.id = 1")
+
+# Events commit out of order of their ids. Below the oldest running transaction nothing can come any more, so (xid, id) order is
+# final there: no reader of it skips or repeats (DESIGN section 6, "Events").
+_EVENT = """e.id, CAST(CAST(e.xid AS text) AS bigint) AS xid, e.at, e.kind, a.key AS asset, e.partition, e.run_id, e.task_id,
+    e.body"""
+EVENTS_AFTER = text(f"""
+    SELECT {_EVENT} FROM event e LEFT JOIN asset a ON a.id = e.asset_id
+    WHERE (e.xid, e.id) > (CAST(CAST(:xid AS text) AS xid8), CAST(:id AS bigint))
+      AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+    ORDER BY e.xid, e.id LIMIT :limit
+""")
+EVENTS_END = text("""
+    SELECT CAST(CAST(e.xid AS text) AS bigint) AS xid, e.id FROM event e
+    WHERE e.xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY e.xid DESC, e.id DESC LIMIT 1
+""")
+EVENT_XID = text("SELECT CAST(CAST(e.xid AS text) AS bigint) AS xid FROM event e WHERE e.id = :id")

@@ -1,0 +1,100 @@
+"""The API as a process, and as a part of another one (`partita dev`).
+
+Owns uvicorn. Loopback is the default; another address is the configuration's wish and is said in the log, because this release
+has no sign-in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+
+import uvicorn
+
+from partita.core.config import Config
+from partita.core.duties.values import Channel
+from partita.core.runtime.deployment import Deployment
+from partita.ui.api.app import create_app
+from partita.ui.api.services import Services, services_of
+
+log = logging.getLogger("partita.api")
+
+_STREAMS_END_S = 3
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def run_api(config: Config, *, root_path: str = "") -> None:
+    """One API process, until SIGTERM or SIGINT."""
+    from partita.core.runtime.process import run_parts
+
+    run_parts(config, ("api", api_part(root_path=root_path)))
+
+
+def api_part(*, root_path: str = "") -> Callable[[Deployment, asyncio.Event], Awaitable[None]]:
+    """The API as a part of a process: serves until the event is set. Its call subscribes to wake-ups, so it comes before they
+    start."""
+
+    def part(deployment: Deployment, stopping: asyncio.Event) -> Awaitable[None]:
+        services = deployment_services(deployment, who="web", kind="api")
+        return serve(services, deployment.config, stopping, root_path=root_path)
+
+    return part
+
+
+def deployment_services(deployment: Deployment, *, who: str, kind: str) -> Services:
+    def on_wake(callback: Callable[[], None]) -> None:
+        deployment.hub.subscribe([Channel.EVENT], callback)
+
+    return services_of(deployment.store, deployment.logs, wake=deployment.hub.wake, on_wake=on_wake, who=who, kind=kind)
+
+
+async def serve(services: Services, config: Config, stopping: asyncio.Event, *, root_path: str = "") -> None:
+    """Listens until `stopping` is set; then ends the streams and what is in flight."""
+    server = server_of(services, host=config.api.host, port=config.api.port, root_path=root_path)
+    if config.api.host not in _LOOPBACK:
+        log.warning("the API listens on %s: everybody who reaches it may launch and cancel runs", config.api.host)
+    serving = asyncio.create_task(server.serve(), name="api")
+    stopped = asyncio.create_task(stopping.wait())
+    await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    services.events.close()
+    server.should_exit = True
+    with suppress(asyncio.CancelledError):
+        await serving
+
+
+class Server(uvicorn.Server):
+    """A uvicorn server inside somebody else's event loop: the signals are that one's."""
+
+    def install_signal_handlers(self) -> None:
+        """None: the process has its own."""
+
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
+        """None: the process has its own."""
+        return nullcontext()
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on, once `started` (of interest when it was asked for port 0)."""
+        port: int = self.servers[0].sockets[0].getsockname()[1]
+        return port
+
+
+def server_of(services: Services, *, host: str, port: int, root_path: str = "") -> Server:
+    """A server that is not started yet; `await server.serve()` runs it, `should_exit = True` ends it."""
+    return Server(
+        uvicorn.Config(
+            create_app(services, root_path=root_path),
+            host=host,
+            port=port,
+            root_path=root_path,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_STREAMS_END_S,
+            loop="none",
+            lifespan="on",
+        )
+    )

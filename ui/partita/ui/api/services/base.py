@@ -1,0 +1,39 @@
+"""What every service stands on: the store, the catalogs, the logs, and how to wake the others.
+
+Owns no question of its own. `Backend` is made once per process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from partita.assets import AssetKey, MultiPartitions
+from partita.core.catalog import Catalog, CatalogCache
+from partita.core.logs import LogStore
+from partita.core.store.postgres.store import PostgresStore
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """`who` asks through `kind` ("api" or "cli"): both are written on what is launched. `wake` tells the channels of a duty's
+    answer to the other processes."""
+
+    store: PostgresStore
+    catalogs: CatalogCache
+    logs: LogStore
+    wake: Callable[[Iterable[str]], None]
+    who: str
+    kind: str
+
+
+def is_multi(catalog: Catalog, key: str) -> bool:
+    """Whether the stored keys of an asset are made of dimensions; False for assets that are gone."""
+    asset = catalog.assets.get(AssetKey(key))
+    return asset is not None and isinstance(catalog.definition(asset.key), MultiPartitions)
+
+
+def earliest(*instants: datetime | None) -> datetime | None:
+    known = [one for one in instants if one is not None]
+    return min(known) if known else None

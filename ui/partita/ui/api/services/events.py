@@ -1,0 +1,217 @@
+"""The live feed: one reader of the event table per process, fanned out to all streams.
+
+Owns positions, the ring for resuming, and bounded queues. Events are read below the oldest running transaction only, so that none
+is skipped (DESIGN section 6). A subscriber that falls behind, or comes back after more than can be replayed, gets one
+"resync" and goes on: clients re-read what they show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from partita.core.store.port import StoreError
+from partita.core.store.queries import api_system as sql
+from partita.core.store.queries.api_read import Row, now, one, rows
+from partita.core.store.queries.reader import Reader
+from partita.ui.api.models import LiveEvent
+from partita.ui.api.services.base import Backend
+
+log = logging.getLogger(__name__)
+
+POLL_S = 1.0
+QUEUE_LIMIT = 1_000
+RING_LIMIT = 5_000
+_BATCH = 1_000
+_CATCH_UP = 2_000
+_KINDS = frozenset({"materialized", "task", "run", "backfill", "location", "plan"})
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """(xid, id) of the last event that was read: the order in which events become final."""
+
+    xid: int
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An event, or a resync when `event` is None; `position` is the id to resume from."""
+
+    position: int
+    event: LiveEvent | None
+
+
+class Subscription:
+    """One stream. Not more than QUEUE_LIMIT messages wait in it."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Message] = deque()
+        self._filled = asyncio.Event()
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<Subscription {len(self._waiting)} waiting{', closed' if self._closed else ''}>"
+
+    def put(self, message: Message) -> None:
+        if len(self._waiting) >= QUEUE_LIMIT:
+            self._waiting.clear()
+            message = Message(message.position, None)
+        self._waiting.append(message)
+        self._filled.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self._filled.set()
+
+    async def next(self) -> Message | None:
+        """The next message; None when the feed ends."""
+        while not self._waiting:
+            if self._closed:
+                return None
+            self._filled.clear()
+            await self._filled.wait()
+        return self._waiting.popleft()
+
+
+class EventFeed:
+    """Bound to the event loop that runs it. `on_wake` subscribes a callback to the wake-ups of the deployment."""
+
+    def __init__(self, backend: Backend, on_wake: Callable[[Callable[[], None]], None]) -> None:
+        self._backend = backend
+        self._on_wake = on_wake
+        self._position: Position | None = None
+        self._ring: deque[LiveEvent] = deque(maxlen=RING_LIMIT)
+        self._subscriptions: set[Subscription] = set()
+        self._woken = asyncio.Event()
+
+    def connect(self) -> None:
+        """Subscribes to wake-ups; before they start."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._on_wake(self._wake)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        self._loop = asyncio.get_running_loop()
+        task = asyncio.create_task(self._follow(), name="event feed")
+        try:
+            yield
+        finally:
+            self._loop = None
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            self.close()
+
+    def close(self) -> None:
+        """Ends all streams, so that a server that stops does not wait for them."""
+        for subscription in list(self._subscriptions):
+            subscription.close()
+
+    @asynccontextmanager
+    async def subscribe(self, after: int | None) -> AsyncIterator[Subscription]:
+        """A stream of what happens from now on, preceded by what happened after the event `after`."""
+        subscription = Subscription()
+        self._subscriptions.add(subscription)
+        try:
+            if after is not None:
+                await self._replay(subscription, after)
+            yield subscription
+        finally:
+            self._subscriptions.discard(subscription)
+
+    async def _replay(self, subscription: Subscription, after: int) -> None:
+        ids = [event.id for event in self._ring]
+        if after in ids:
+            for event in list(self._ring)[ids.index(after) + 1 :]:
+                subscription.put(Message(event.id, event))
+            return
+        end = self._position
+        missed = await asyncio.to_thread(self._missed, after, end)
+        if missed is None:
+            subscription.put(Message(end.id if end is not None else after, None))
+            return
+        for event in missed:
+            subscription.put(Message(event.id, event))
+
+    def _missed(self, after: int, end: Position | None) -> list[LiveEvent] | None:
+        """The events between `after` and the feed's own position; None when they are unknown or too many."""
+        with self._backend.store.read() as reader:
+            row = one(reader, sql.EVENT_XID, id=after)
+            if row is None or end is None:
+                return None
+            found, reached = _read(reader, Position(row["xid"], after), _CATCH_UP)
+        if len(found) >= _CATCH_UP and reached is not None and (reached.xid, reached.id) < (end.xid, end.id):
+            return None
+        return [event for at, event in found if (at.xid, at.id) <= (end.xid, end.id)]
+
+    # ------------------------------------------------------------------ the reader
+
+    def _wake(self) -> None:
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # the loop is closing
+                loop.call_soon_threadsafe(self._woken.set)
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                more = await self._step()
+            except StoreError as error:
+                log.debug("the event feed waits for the database: %s", error)
+                more = False
+            if not more:
+                self._woken.clear()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken.wait(), POLL_S)
+
+    async def _step(self) -> bool:
+        if self._position is None:
+            self._position = await asyncio.to_thread(self._end)
+            return False
+        found, reached = await asyncio.to_thread(self._next, self._position)
+        if reached is not None:
+            self._position = reached
+        for _, event in found:
+            self._ring.append(event)
+            for subscription in self._subscriptions:
+                subscription.put(Message(event.id, event))
+        return len(found) >= _BATCH
+
+    def _end(self) -> Position:
+        with self._backend.store.read() as reader:
+            row = one(reader, sql.EVENTS_END)
+        return Position(0, 0) if row is None else Position(row["xid"], row["id"])
+
+    def _next(self, position: Position) -> tuple[list[tuple[Position, LiveEvent]], Position | None]:
+        with self._backend.store.read() as reader:
+            return _read(reader, position, _BATCH)
+
+
+def _read(reader: Reader, after: Position, limit: int) -> tuple[list[tuple[Position, LiveEvent]], Position | None]:
+    found = rows(reader, sql.EVENTS_AFTER, xid=after.xid, id=after.id, limit=limit)
+    events = [(Position(row["xid"], row["id"]), live_event(row, now(reader))) for row in found]
+    return [(at, event) for at, event in events if event is not None], events[-1][0] if events else None
+
+
+def live_event(row: Row, at: datetime) -> LiveEvent | None:
+    """The message of an event row; None for kinds that streams do not know (a newer scheduler may write them)."""
+    if row["kind"] not in _KINDS:
+        return None
+    state = row["body"].get("state")
+    return LiveEvent(
+        id=row["id"],
+        at=row["at"] or at,
+        kind=row["kind"],
+        asset=row["asset"],
+        partition=row["partition"],
+        run_id=row["run_id"],
+        task_id=row["task_id"],
+        state=state if isinstance(state, str) else None,
+    )

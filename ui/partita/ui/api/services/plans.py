@@ -1,0 +1,163 @@
+"""Plans: made, kept for an hour, shown, and launched as what was shown.
+
+Owns the order plan → store → confirm → re-plan → launch (laws 3 and 6). The planner and the launch are the core's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from partita.assets import AssetKey, SelectionError, suggest
+from partita.core.catalog import Catalog
+from partita.core.duties.launch import launch
+from partita.core.duties.values import Launched, NewBackfill
+from partita.core.planner import Plan, decode_plan, encode_plan, plan, replan, sentence, to_launch
+from partita.core.planner import PlanRequest as CoreRequest
+from partita.core.store.values_definitions import PlanId
+from partita.ui.api.models import LaunchRequest, LaunchView, PlanRequest, PlanView
+from partita.ui.api.problems import NotFound, NothingToDo, NotWhatWasShown
+from partita.ui.api.services.base import Backend
+from partita.ui.api.services.plan_views import plan_view
+
+KEEP_S = 3600.0
+_INTENT = "as"  # kept beside the request: what the confirm button will do
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A stored plan with the catalog that it was made with."""
+
+    plan_id: int
+    plan: Plan
+    catalog: Catalog
+    expires_at: datetime
+    intent: str
+
+    def view(self) -> PlanView:
+        return plan_view(self.plan, self.catalog, plan_id=self.plan_id, expires_at=self.expires_at, intent=self.intent)
+
+
+class PlanService:
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def create(self, request: PlanRequest) -> PlanView:
+        return self.preview(request).view()
+
+    def preview(self, request: PlanRequest) -> Preview:
+        """Plans at the database's instant and keeps the plan for an hour."""
+        catalog = self._backend.catalogs.active()
+        with self._backend.store.read() as reader:
+            asked = CoreRequest(
+                selection=request.selection,
+                as_of=reader.now(),
+                partitions=request.partitions,
+                from_key=request.from_key,
+                to_key=request.to_key,
+                mode=tuple(request.mode),
+                upstream=request.upstream,
+                downstream=request.downstream,
+                params=request.params,
+                requested_by=self._backend.who,
+            )
+            found = plan(catalog, reader, asked)
+        _check_params(found, catalog, request.params)
+        stored = found.request.to_json() | {_INTENT: request.intent}
+        with self._backend.store.begin() as tx:
+            tx.expire_plans()
+            plan_id = tx.save_plan(
+                found.hash, request=stored, as_of=found.as_of, body=encode_plan(found), keep_s=KEEP_S
+            )
+            expires_at = tx.now() + timedelta(seconds=KEEP_S)
+        return Preview(plan_id, found, catalog, expires_at, request.intent)
+
+    def get(self, plan_id: int) -> PlanView:
+        return self._load(plan_id).view()
+
+    def launch(self, plan_id: int, request: LaunchRequest) -> LaunchView:
+        """Plans the same request again `as_of` the same instant, and runs it when that is what was shown.
+
+        Raises NotWhatWasShown or the planner's PlanChanged (with the difference), NothingToDo, NotFound.
+        """
+        shown = self._load(plan_id)
+        if request.confirm_cells != shown.plan.cell_count:
+            raise NotWhatWasShown(
+                f"{request.confirm_cells} cells were confirmed, plan {plan_id} has {shown.plan.cell_count}",
+                rule="what runs is what was shown",
+                fix="look at the plan and confirm its count",
+            )
+        if shown.plan.empty:
+            raise NothingToDo(
+                f"plan {plan_id} has nothing to do",
+                rule="everything it asks for is fresh, or blocked",
+                fix='choose mode "all" to make it again',
+            )
+        launched = self._launch(shown, request)
+        self._backend.wake(launched.channels)
+        return LaunchView(run_id=launched.run_id, backfill_id=launched.backfill_id)
+
+    def _launch(self, shown: Preview, request: LaunchRequest) -> Launched:
+        with self._backend.store.read() as reader:
+            fresh = replan(shown.catalog, reader, shown.plan)
+        backfill = None
+        if shown.intent == "backfill" or request.name or request.max_active:
+            backfill = NewBackfill(request.name or _name(fresh), request.max_active, self._backend.who)
+        made = launch(
+            self._backend.store,
+            to_launch(
+                fresh,
+                shown.catalog,
+                cause={"kind": self._backend.kind, "by": self._backend.who, "text": sentence(fresh)},
+                backfill=backfill,
+                lane="interactive" if backfill is None else "backfill",
+            ),
+        )
+        with self._backend.store.begin() as tx:
+            tx.audit(self._backend.who, "launch", {"plan": fresh.hash, "run": made.run_id, "cells": fresh.cell_count})
+        return made
+
+    def _load(self, plan_id: int) -> Preview:
+        with self._backend.store.begin() as tx:
+            stored = tx.load_plan(PlanId(plan_id))
+        if stored is None:
+            raise NotFound(
+                f"there is no plan {plan_id}", rule=f"plans are kept for {KEEP_S / 60:.0f} minutes", fix="plan again"
+            )
+        return Preview(
+            plan_id,
+            decode_plan(stored.body),
+            self._backend.catalogs.active(),
+            stored.expires_at,
+            str(stored.request.get(_INTENT, "run")),
+        )
+
+
+def _name(made: Plan) -> str:
+    """The name of a backfill that nobody named: what it asks for."""
+    asked = made.request
+    limits = f"{asked.from_key or ''}..{asked.to_key or ''}"
+    span = asked.partitions or ("" if limits == ".." else limits)
+    return f"{asked.selection} {span}".strip()
+
+
+def _check_params(found: Plan, catalog: Catalog, params: Mapping[str, Any]) -> None:
+    """A parameter that no planned asset takes is a mistake, not a wish."""
+    if not params or found.empty:
+        return
+    taken = {name for one in found.assets for name in _params_of(catalog, one.key)}
+    for name in params:
+        if name not in taken:
+            raise SelectionError(
+                f"no planned asset takes the parameter {name!r}",
+                rule=f"they take {', '.join(sorted(taken)) or 'none'}",
+                fix=suggest(name, taken),
+            )
+
+
+def _params_of(catalog: Catalog, key: AssetKey) -> Mapping[str, Any]:
+    schema = catalog.assets[key].spec.params_schema or {}
+    properties = schema.get("properties", {})
+    return properties if isinstance(properties, dict) else {}

@@ -1,0 +1,235 @@
+"""Locations, pools, automation, the processes of the deployment and the home page, read for people.
+
+Owns the table of symptoms (S-039) and what counts as "needs me". A reload is asked of the code servers themselves; what they then
+serve becomes active through the schedulers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from importlib.metadata import version
+
+from partita.core.store.port import StoreError
+from partita.core.store.queries import api_system as sql
+from partita.core.store.queries.api_read import Row, now, one, rows
+from partita.core.store.queries.reader import Reader
+from partita.ui.api.models import (
+    AutomationPage,
+    AutomationRequestView,
+    ComponentView,
+    ConsumerView,
+    DutyView,
+    HolderView,
+    LocationView,
+    ModuleView,
+    PoolView,
+    ReloadView,
+    ServerView,
+    SummaryView,
+    SystemView,
+)
+from partita.ui.api.problems import NotFound, Unavailable
+from partita.ui.api.services.base import Backend
+from partita.ui.api.services.board import Board
+from partita.ui.api.services.health import components, needs
+from partita.ui.api.services.runs import RunService
+from partita.ui.api.services.words import cause_text
+
+_HOLDERS_SHOWN = 1_000
+_REQUESTS_SHOWN = 200
+_RECENT_RUNS = 10
+
+
+class SystemService:
+    def __init__(self, backend: Backend, board: Board, runs: RunService) -> None:
+        self._backend = backend
+        self._board = board
+        self._runs = runs
+        self._reloads: set[asyncio.Task[None]] = set()
+
+    def database_answers(self) -> bool:
+        try:
+            with self._backend.store.read() as reader:
+                return one(reader, sql.PULSE) is not None
+        except StoreError:
+            return False
+
+    # ------------------------------------------------------------------ locations
+
+    def locations(self) -> list[LocationView]:
+        catalog = self._backend.catalogs.active()
+        assets = Counter(asset.location for asset in catalog.assets.values())
+        with self._backend.store.read() as reader:
+            found = rows(reader, sql.LOCATIONS)
+            servers = rows(reader, sql.CODE_SERVERS)
+        return [
+            _location(row, [one for one in servers if one["location_id"] == row["id"]], assets[row["name"]])
+            for row in found
+        ]
+
+    def addresses(self, name: str) -> list[str]:
+        """Where the live servers of a location are; raises NotFound or Unavailable."""
+        found = {one.name: one for one in self.locations()}
+        if name not in found:
+            raise NotFound(
+                f"there is no location {name!r}",
+                rule=f"the locations are {', '.join(found) or 'none yet'}",
+                fix="name one of them, or configure it in partita.toml",
+            )
+        addresses = [server.address for server in found[name].servers if server.live]
+        if not addresses:
+            raise Unavailable(
+                f"location {name!r} has no live code server",
+                rule="a reload is done by the location's own servers",
+                fix=f"start one: partita code-server --location {name}",
+            )
+        return addresses
+
+    async def reload(self, name: str, *, wait_s: float = 5.0) -> ReloadView:
+        """Asks every live server of the location; answers when they are done, or after `wait_s` while they go on."""
+        addresses = await asyncio.to_thread(self.addresses, name)
+        task = asyncio.create_task(_reload_all(addresses))
+        self._reloads.add(task)
+        task.add_done_callback(self._reloads.discard)
+        done, _ = await asyncio.wait([task], timeout=wait_s)
+        if task in done:
+            task.result()  # raises what a server said
+            return ReloadView(location=name, requested=True, text="loaded again; new definitions become active now")
+        return ReloadView(location=name, requested=True, text="still loading; the location's page shows the outcome")
+
+    # ------------------------------------------------------------------ pools, automation
+
+    def pools(self) -> list[PoolView]:
+        with self._backend.store.read() as reader:
+            pools = rows(reader, sql.POOLS)
+            holders = rows(reader, sql.POOL_HOLDERS, limit=_HOLDERS_SHOWN)
+            waiting = {row["pool"]: int(row["n"]) for row in rows(reader, sql.POOL_WAITING)}
+        return [
+            PoolView(
+                name=pool["name"],
+                slots=pool["slots"],
+                held=pool["held"],
+                holders=[
+                    HolderView(
+                        task_id=row["task_id"],
+                        run_id=row["run_id"],
+                        step=row["step"],
+                        slots=row["slots"],
+                        since=row["since"],
+                    )
+                    for row in holders
+                    if row["pool"] == pool["name"]
+                ],
+                waiting=waiting.get(pool["name"], 0),
+            )
+            for pool in pools
+        ]
+
+    def automation(self) -> AutomationPage:
+        catalog = self._backend.catalogs.active()
+        eager = [catalog.assets[key] for key in catalog.graph.order if catalog.assets[key].eager]
+        with self._backend.store.read() as reader:
+            last = {row["consumer"]: row for row in rows(reader, sql.LAST_REQUESTS, ids=[one.id for one in eager])}
+            requests = rows(reader, sql.AUTOMATION_REQUESTS, limit=_REQUESTS_SHOWN)
+        return AutomationPage(
+            consumers=[
+                ConsumerView(
+                    key=asset.key,
+                    type=asset.spec.automation.type,
+                    upstream=list(dict.fromkeys(one.upstream for one in asset.inputs)),
+                    last_requested_at=last[asset.key]["at"] if asset.key in last else None,
+                    last_reason=cause_text(last[asset.key]["cause"]) if asset.key in last else None,
+                )
+                for asset in eager
+            ],
+            requests=[
+                AutomationRequestView(
+                    at=row["at"],
+                    consumer=row["consumer"],
+                    partition=row["partition"],
+                    cause=cause_text(row["cause"]),
+                    run_id=row["run_id"],
+                )
+                for row in requests
+            ],
+        )
+
+    # ------------------------------------------------------------------ processes, home
+
+    def system(self) -> SystemView:
+        with self._backend.store.read() as reader:
+            pulse = one(reader, sql.PULSE)
+            duties = rows(reader, sql.DUTIES)
+            return SystemView(
+                components=self._components(reader),
+                db_pulse_at=pulse["last_ok"] if pulse is not None else None,
+                version=version("partita"),
+                duties=[DutyView(**row) for row in duties],
+            )
+
+    def summary(self) -> SummaryView:
+        _, _, shown = self._board.view()
+        totals: Counter[str] = Counter()
+        failing: dict[str, int] = {}
+        for key, cells in shown.items():
+            counts = cells.counts()
+            totals.update(counts)
+            if counts.get("failed"):
+                failing[key] = counts["failed"]
+        running = self._runs.page(state="running", limit=_RECENT_RUNS).runs
+        recent = self._runs.page(limit=_RECENT_RUNS).runs
+        with self._backend.store.read() as reader:
+            processes = self._components(reader)
+        return SummaryView(
+            needs_me=needs(self.locations(), processes, failing),
+            counts=dict(totals),
+            running_runs=running,
+            recent_runs=recent,
+        )
+
+    def _components(self, reader: Reader) -> list[ComponentView]:
+        pulse = one(reader, sql.PULSE)
+        return components(
+            rows(reader, sql.COMPONENTS),
+            rows(reader, sql.CODE_SERVERS),
+            pulse_at=pulse["last_ok"] if pulse is not None else None,
+            now=now(reader),
+        )
+
+
+async def _reload_all(addresses: Sequence[str]) -> None:
+    from partita.grpc.client import CodeLocationClient
+
+    async def reload(address: str) -> None:
+        async with CodeLocationClient(address) as client:
+            await client.reload()
+
+    await asyncio.gather(*(reload(address) for address in addresses))
+
+
+def _location(row: Mapping[str, object] | Row, servers: Sequence[Row], asset_count: int) -> LocationView:
+    views = [
+        ServerView(server_id=one["server_id"], address=one["address"], versions=list(one["versions"]), live=one["live"])
+        for one in servers
+    ]
+    modules: Sequence[Row] = row["modules"]  # type: ignore[assignment]
+    kept: Sequence[Row] = row["kept"] or ()  # type: ignore[assignment]
+    loaded_at: datetime | None = row["loaded_at"]  # type: ignore[assignment]
+    return LocationView(
+        name=str(row["name"]),
+        address=next((one.address for one in views if one.live), None),
+        state=row["state"],
+        active_version=row["version"],
+        loaded_at=loaded_at,
+        error=row["error"],
+        modules=[
+            ModuleView(name=one["name"], ok=one["ok"], error=one.get("error") or None, import_s=one.get("import_s"))
+            for one in modules
+        ],
+        asset_count=asset_count,
+        kept_assets=[one["key"] for one in kept],
+        servers=views,
+    )
