@@ -53,7 +53,11 @@ def _migrate(engine: Engine) -> None:
         connection.commit()
 
 
-def open_store(url: str, *, pool_size: int = 8) -> PostgresStore:
+def open_store(
+    url: str, *, pool_size: int = 8, lock_timeout_s: float = 5.0, statement_timeout_s: float = 30.0
+) -> PostgresStore:
     """The store of a migrated database. `pool_size` is the most connections that this process's duties use at once; its
     readers have as many of their own. Opens no connection yet."""
-    return PostgresStore(driver_url(url), pool_size=pool_size)
+    return PostgresStore(
+        driver_url(url), pool_size=pool_size, lock_timeout_s=lock_timeout_s, statement_timeout_s=statement_timeout_s
+    )

@@ -80,20 +80,24 @@ class TasksPart(MemoryPart):
 
     def write_tasks(self, updates: Sequence[TaskUpdate]) -> None:
         distinct((update.id for update in updates), "write_tasks")
-        for update in updates:
-            row = self._db.task.get(update.id)
-            matches = (
-                row is not None
-                and not update.expect_state.terminal
-                and (row["state"], row["fence"]) == (update.expect_state.value, update.expect_fence)
-            )
-            if row is None or not matches:
-                raise self._conflict(
-                    f"task {update.id} was expected {update.expect_state.value} at fence {update.expect_fence}"
-                )
-            if update.waiting_on < 0:
+        matching = [update for update in updates if self._matches(update)]
+        for update in matching:
+            if update.waiting_on < 0:  # as the table's constraint does: before anybody counts what was written
                 raise self._violation(f"task {update.id}: waiting_on would become {update.waiting_on}")
+        if len(matching) < len(updates):
+            other = next(update for update in updates if not self._matches(update))
+            raise self._conflict(
+                f"task {other.id} was expected {other.expect_state.value} at fence {other.expect_fence}"
+            )
+        for update in updates:
+            row = self._db.task.rows[update.id]
             self._db.task.put(row | self._changes(update, row))
+
+    def _matches(self, update: TaskUpdate) -> bool:
+        row = self._db.task.get(update.id)
+        if row is None or update.expect_state.terminal:
+            return False
+        return (row["state"], row["fence"]) == (update.expect_state.value, update.expect_fence)
 
     def _changes(self, update: TaskUpdate, row: Row) -> Row:
         return {

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from partita.core.store.port import Conflict, Tx, Unavailable
+from partita.core.store.port import Busy, Conflict, Tx, Unavailable
 from partita.core.store.postgres.cells import CellsPart
 from partita.core.store.postgres.definitions import DefinitionsPart
 from partita.core.store.postgres.errors import RETRYABLE, is_lost, store_error
@@ -36,11 +37,8 @@ _INTERNED_MAX = 100_000
 # scanning and hashing them when they have grown, so the planner is told not to (a prepared plan lives as long as its
 # connection, and the first statistics come a minute late).
 _COMMON = "-c timezone=UTC -c jit=off -c idle_in_transaction_session_timeout=60000"
-_DUTY_OPTIONS = (
-    f"{_COMMON} -c statement_timeout=30000 -c lock_timeout=5000 -c enable_seqscan=off -c enable_hashjoin=off "
-    "-c enable_mergejoin=off"
-)
-_READ_OPTIONS = f"{_COMMON} -c statement_timeout=60000 -c lock_timeout=5000 -c default_transaction_read_only=on"
+_DUTY_OPTIONS = f"{_COMMON} -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
+_READ_OPTIONS = f"{_COMMON} -c default_transaction_read_only=on"
 
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT now()"
 _BEGIN_LAZY = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off; SELECT now()"
@@ -59,14 +57,17 @@ class PostgresTx(
 class PostgresStore:
     """The store of one database. Threads may share it; a transaction belongs to the thread that began it.
 
-    Raises `Unavailable` when the database does not answer, `Busy` when a lock or a statement took longer than its limit
-    (5 s, 30 s), `Violation` when a constraint refused a write, `Conflict` when a compare-and-set failed.
+    Raises `Unavailable` when the database does not answer, `Busy` when a lock, a statement or a free connection of the pool
+    took longer than its limit, `Violation` when a constraint refused a write, `Conflict` when a compare-and-set failed.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 8) -> None:
+    def __init__(
+        self, url: str, *, pool_size: int = 8, lock_timeout_s: float = 5.0, statement_timeout_s: float = 30.0
+    ) -> None:
         self.url = url
-        self._engine = _engine(url, pool_size, _DUTY_OPTIONS)
-        self._readers = _engine(url, pool_size, _READ_OPTIONS)
+        limits = f"-c lock_timeout={int(lock_timeout_s * 1000)} -c statement_timeout={int(statement_timeout_s * 1000)}"
+        self._engine = _engine(url, pool_size, f"{_DUTY_OPTIONS} {limits}")
+        self._readers = _engine(url, pool_size, f"{_READ_OPTIONS} {limits}")
         self._interned: dict[str, int] = {}
 
     def __repr__(self) -> str:
@@ -155,6 +156,8 @@ def _begun(engine: Engine, begin: str) -> tuple[Connection, datetime]:
             connection = engine.connect()
         except DBAPIError as error:
             raise store_error(error.orig) or error from error
+        except PoolTimeoutError as error:
+            raise Busy(f"all {engine.pool.size()} connections of this process are in use: raise pool_size") from error  # type: ignore[attr-defined]
         try:
             return connection, _execute_begin(connection, begin)
         except psycopg.Error as error:

@@ -71,11 +71,8 @@ class CellsQueries(ReaderPart):
         return {row[0]: row[1] for row in self._rows(FINGERPRINT_IDS, texts=sorted(set(texts)))}
 
     def details(self, cells: Collection[CellRef]) -> Mapping[CellRef, CellDetail]:
-        found: dict[CellRef, CellDetail] = {}
-        for row in self._rows(DETAILS, **_arrays(cells)):
-            cell = CellRef(row[0], row[1])
-            found[cell] = CellDetail(cell, *row[2:14], tuple(row[14] or ()))
-        return found
+        details = map(_detail_of, self._rows(DETAILS, **_arrays(cells)))
+        return {detail.cell: detail for detail in details}
 
     def cell_rows(self, cells: Collection[CellRef]) -> Mapping[CellRef, CellRow]:
         """These rows of `cell` as status needs them; unknown ones are left out."""
@@ -86,6 +83,25 @@ def cell_row_of(row: Any) -> CellRow:
     _, partition, data_version, fingerprint_id, dependency_hash_id, digest, outcome = row
     unsigned = None if digest is None else int(digest) % (1 << 64)
     return CellRow(partition, data_version, fingerprint_id, dependency_hash_id, unsigned, outcome)
+
+
+def _detail_of(row: Any) -> CellDetail:
+    return CellDetail(
+        cell=CellRef(row[0], row[1]),
+        data_version=row[2],
+        location=row[3],
+        metadata=row[4],
+        published_at=row[5],
+        version_at=row[6],
+        published_attempt=row[7],
+        published_run=row[8],
+        attempt_started_at=row[9],
+        last_outcome=row[10],
+        last_attempt=row[11],
+        last_attempt_at=row[12],
+        last_error=row[13],
+        inputs=tuple(row[14] or ()),
+    )
 
 
 def _arrays(cells: Collection[CellRef]) -> dict[str, list[Any]]:
