@@ -11,6 +11,7 @@ import pytest
 from tests.integration.store.conftest import Place
 from tests.integration.store.pauses import in_thread, until_blocked
 
+from partita.core.duties.admit import admit
 from partita.core.store.open import open_store
 from partita.core.store.port import Busy, Conflict, Tx
 from partita.core.store.postgres import PostgresStore
@@ -75,6 +76,20 @@ def test_eight_admitters_admit_exactly_as_many_as_there_are_slots(
         place.add_tasks(tx, 300, pool="warehouse")
     admitted = _eight_at_once(lambda: _admit_raw(store))
     assert sum(admitted) == 100
+    assert _held(pg_url) == (100, 100)
+
+
+def test_eight_visits_of_the_admission_duty_admit_exactly_as_many_as_there_are_slots(
+    store: PostgresStore, place: Place, pg_url: str
+) -> None:
+    with store.begin() as tx:
+        place.add_tasks(tx, 300, pool="warehouse")
+
+    def visit() -> int:
+        admitted = admit(store, 30)
+        return -1 if admitted.queued == 0 and admitted.more else admitted.queued
+
+    assert sum(_eight_at_once(visit)) == 100
     assert _held(pg_url) == (100, 100)
 
 
