@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar, dataclass_transform, get_type_hints
@@ -32,6 +33,8 @@ class Resource:
     def __init_subclass__(cls, *, env_prefix: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.__partita_env_prefix__ = cls.__name__.upper() if env_prefix is None else env_prefix.upper()  # type: ignore[attr-defined]
+        # Kept, because annotations are evaluated at first use and the module may have been imported anew by then.
+        cls.__partita_globals__ = vars(sys.modules[cls.__module__])  # type: ignore[attr-defined]
         if not _is_pydantic(cls):
             dataclasses.dataclass(kw_only=True, eq=False, repr=False)(cls)
 
@@ -117,7 +120,9 @@ def _fields(cls: type[Resource]) -> list[tuple[str, Any, bool]]:
     if _is_pydantic(cls):
         models: Mapping[str, Any] = cls.model_fields  # type: ignore[attr-defined]
         return [(name, field.annotation, field.is_required()) for name, field in models.items()]
-    hints = get_type_hints(cls, include_extras=True)
+    hints: dict[str, Any] = {}
+    for base in reversed([one for one in cls.__mro__ if issubclass(one, Resource) and one is not Resource]):
+        hints |= get_type_hints(base, vars(base)["__partita_globals__"], include_extras=True)
     return [
         (
             field.name,
