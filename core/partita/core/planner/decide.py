@@ -25,6 +25,11 @@ REASONS = tuple(Reason)
 _CODE = {reason: index + 1 for index, reason in enumerate(REASONS)}
 
 
+def reason_code(reason: Reason) -> int:
+    """The number of a reason in `Choice.reason`."""
+    return _CODE[reason]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """The planned cells of one asset: `run` as a mask, the reason of each as an index + 1 into REASONS (0: not planned),

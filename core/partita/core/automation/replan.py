@@ -1,0 +1,191 @@
+"""The replan duty: requests that found a cell in progress are planned again when that ends (DESIGN section 6).
+
+The cell is asked for again only when the request's mode still wants it: the attempt that it waited for may have read all
+that the request was about. A request that was cancelled meanwhile asks for nothing. What an eager request waited for goes
+by the eager rule again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from partita.assets import AssetKey
+from partita.core.automation.follow import AskedBefore, Visit, ask
+from partita.core.automation.values import EVENTS, ActiveCatalog, Automated
+from partita.core.catalog import Catalog, StepKey
+from partita.core.catalog.edges import Bools
+from partita.core.cells.pages import block_of
+from partita.core.cells.status import Statuses
+from partita.core.cells.values import CellBlock, CellDetail, CellRow, OpenCell
+from partita.core.duties.launch import LaunchAgain, launch_in
+from partita.core.duties.values import REPLAN, Launched
+from partita.core.planner.assemble import assemble
+from partita.core.planner.decide import decide
+from partita.core.planner.launch import to_launch
+from partita.core.planner.targets import Targets
+from partita.core.planner.values import DEFAULT_MODE, PlanRequest
+from partita.core.store.port import Store, Tx
+from partita.core.store.values import AssetId, CellRef, Run, RunId, RunState, TodoEvent
+
+_TRIES = 20
+
+
+def run_replans(store: Store, catalogs: ActiveCatalog, limit: int = EVENTS) -> Automated:
+    """Take the cells whose owners ended and launch what is still wanted of them."""
+    catalog = catalogs.active()
+    before: dict[CellRef, int] = {}
+    for _ in range(_TRIES):
+        try:
+            return store.run(lambda tx: _replan(tx, catalog, limit, dict(before)))
+        except LaunchAgain:
+            continue
+        except AskedBefore as known:
+            before.update(known.again)
+    return Automated(more=True)
+
+
+def _replan(tx: Tx, catalog: Catalog, limit: int, before: Mapping[CellRef, int]) -> Automated:
+    events = tx.take_todo_skip(REPLAN, limit)
+    if not events:
+        return Automated()
+    runs = {run.id: run for run in tx.read_runs(sorted({event.run_id for event in events if event.run_id is not None}))}
+    groups: dict[RunId, list[TodoEvent]] = {}
+    for event in events:
+        run = runs.get(event.run_id) if event.run_id is not None else None
+        if run is not None and not run.cancel_requested and run.state is not RunState.CANCELLED:
+            groups.setdefault(run.id, []).append(event)
+    # One launch a visit at most: a second one would claim cells while the first holds tasks, against the order of locks.
+    rest = [event for run_id in sorted(groups)[1:] for event in groups[run_id]]
+    tx.put_back_todo(REPLAN, rest)
+    if not groups:
+        return Automated(taken=len(events))
+    run_id = min(groups)
+    visit = Visit(tx, catalog, tx.now(), before, {})
+    asked, launched = _again(visit, runs[run_id], groups[run_id])
+    waiting = [event for event in groups[run_id] if event.cell in visit.waits]
+    tx.put_back_todo(REPLAN, waiting)
+    return Automated(
+        taken=len(events) - len(rest),
+        requested=asked,
+        waiting=len(waiting),
+        run_id=None if launched is None else launched.run_id,
+        more=bool(rest),
+        channels=() if launched is None else launched.channels,
+    )
+
+
+def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> tuple[int, Launched | None]:
+    tx, catalog, now = visit.tx, visit.catalog, visit.now
+    cells = _masks(catalog, now, events)
+    if not cells:
+        return 0, None
+    cause = {
+        "kind": "replan",
+        "by": run.cause.get("by", ""),
+        "text": f"asked for by run {run.id} while it was in progress",
+        "run": run.id,
+    }
+    if run.cause.get("kind") == "eager":
+        return _by_eager_rule(visit, cells, {**cause, "kind": "eager"})
+    targets = Targets(cells, tuple(run.request.get("mode", DEFAULT_MODE)))
+    statuses = Statuses(catalog, TxCells(tx, _needed(catalog, now, cells)), now)
+    decided = decide(catalog, statuses, targets)
+    if not decided.choices:
+        return 0, None
+    selection = ", ".join(f'"{key}"' for key in decided.choices)
+    request = PlanRequest(
+        selection=selection,
+        as_of=now,
+        mode=targets.mode,
+        params=run.params,
+        requested_by=str(run.cause.get("by", "")),
+    )
+    plan = assemble(catalog, request, decided.choices, decided.blocked)
+    return plan.cell_count, launch_in(tx, to_launch(plan, catalog, cause=cause))
+
+
+def _by_eager_rule(
+    visit: Visit, cells: Mapping[AssetKey, Bools], cause: Mapping[str, object]
+) -> tuple[int, Launched | None]:
+    steps: dict[StepKey, Bools] = {}
+    for key, mask in cells.items():
+        step = visit.catalog.assets[key].step
+        steps[step] = np.logical_or(steps[step], mask) if step in steps else mask
+    return ask(visit, steps, cause)
+
+
+def _masks(catalog: Catalog, now: datetime, events: Sequence[TodoEvent]) -> dict[AssetKey, Bools]:
+    found: dict[AssetKey, Bools] = {}
+    for event in events:
+        asset = catalog.by_id.get(event.cell.asset_id)
+        if asset is None or asset.external:
+            continue
+        space = catalog.space(asset.key, now)
+        at = space.find(event.cell.partition)
+        if at is not None:
+            found.setdefault(asset.key, np.zeros(space.size, dtype=np.bool_))[at] = True
+    return found
+
+
+def _needed(catalog: Catalog, now: datetime, cells: Mapping[AssetKey, Bools]) -> dict[AssetId, list[CellRef]]:
+    """The cells that deciding these ones reads: themselves, what their step makes beside them, and their upstreams."""
+    wanted: dict[AssetKey, Bools] = {}
+    for key, mask in cells.items():
+        for member in catalog.steps[catalog.assets[key].step]:
+            wanted[member.key] = np.logical_or(wanted[member.key], mask) if member.key in wanted else mask
+            for one in member.inputs:
+                if not one.external:
+                    above = catalog.edge(member.key, one, now).needed(mask)
+                    known = wanted.get(one.upstream)
+                    wanted[one.upstream] = above if known is None else np.logical_or(known, above)
+    return {
+        catalog.assets[key].id: [
+            CellRef(catalog.assets[key].id, catalog.space(key, now).key_at(at)) for at in np.flatnonzero(mask).tolist()
+        ]
+        for key, mask in wanted.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class TxCells:
+    """A `CellsReader` over some cells, inside a transaction of the store port. All other cells look as if never made."""
+
+    tx: Tx
+    wanted: Mapping[AssetId, Sequence[CellRef]]
+
+    def blocks(self, assets: Collection[AssetId]) -> Mapping[AssetId, Sequence[CellBlock]]:
+        """One block per asset."""
+        facts = self.tx.read_cells([cell for asset_id in assets for cell in self.wanted.get(asset_id, ())])
+        texts = {
+            text for fact in facts.values() for text in (fact.fingerprint, fact.dependency_hash) if text is not None
+        }
+        ids = self.tx.intern(texts)
+        rows: dict[AssetId, list[CellRow]] = {}
+        for cell, fact in facts.items():
+            rows.setdefault(cell.asset_id, []).append(
+                CellRow(
+                    cell.partition,
+                    fact.data_version,
+                    None if fact.fingerprint is None else ids[fact.fingerprint],
+                    None if fact.dependency_hash is None else ids[fact.dependency_hash],
+                    fact.consumed_digest,
+                    fact.last_outcome,
+                )
+            )
+        return {asset_id: [block_of(found)] for asset_id, found in rows.items()}
+
+    def open_cells(self, assets: Collection[AssetId]) -> Mapping[AssetId, Mapping[str, OpenCell]]:
+        """Planning does not go by open cells; the launch joins them."""
+        return {}
+
+    def fingerprint_ids(self, texts: Collection[str]) -> Mapping[str, int]:
+        """The interned ids of these fingerprints."""
+        return self.tx.intern(texts)
+
+    def details(self, cells: Collection[CellRef]) -> Mapping[CellRef, CellDetail]:
+        """Nothing is explained here."""
+        return {}
