@@ -1,0 +1,115 @@
+"""The store when connections break, servers restart and processes start at once."""
+
+from __future__ import annotations
+
+from queue import Queue
+from threading import Barrier
+
+import psycopg
+import pytest
+from tests.integration.store.pauses import in_thread
+
+from partita.core.embedded import EmbeddedPostgres
+from partita.core.store.listen import Listener
+from partita.core.store.open import driver_url, migrate, open_store
+from partita.core.store.port import Unavailable
+from partita.core.store.postgres import PostgresStore
+from partita.core.store.values import WorkerId
+
+
+def _kill_backends(url: str, application: str = "partita") -> int:
+    with psycopg.connect(url, autocommit=True) as connection:
+        rows = connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s"
+            " AND datname = current_database()",
+            [application],
+        ).fetchall()
+    return len(rows)
+
+
+def test_pooled_connections_that_were_closed_meanwhile_are_replaced(store: PostgresStore, pg_url: str) -> None:
+    with store.begin() as one, store.begin() as two, store.begin() as three:
+        assert one.live_workers() == two.live_workers() == three.live_workers() == []
+    assert _kill_backends(pg_url) == 3
+    with store.begin() as tx:
+        tx.put_worker(WorkerId("w1"), "host", 1, 1, 10)
+    with store.read() as reader:
+        assert reader.capacity() == 1
+
+
+def test_a_transaction_that_loses_its_connection_is_unavailable_and_wrote_nothing(
+    store: PostgresStore, pg_url: str
+) -> None:
+    def lose() -> None:
+        with store.begin() as tx:
+            tx.put_worker(WorkerId("w1"), "host", 1, 1, 10)
+            _kill_backends(pg_url)
+            tx.live_workers()
+
+    with pytest.raises(Unavailable):
+        lose()
+    with store.begin() as tx:
+        assert tx.live_workers() == []
+
+
+def test_a_database_that_is_not_there_is_unavailable(pg_server: EmbeddedPostgres) -> None:
+    nowhere = open_store(pg_server.url.replace("/partita?", "/no_such_database?"))
+    with pytest.raises(Unavailable, match="no_such_database"), nowhere.begin():
+        pass
+    nowhere.close()
+
+
+def test_readers_cannot_write(store: PostgresStore) -> None:
+    with store.read() as reader, pytest.raises(Exception, match="read-only"):
+        reader._connection.exec_driver_sql("INSERT INTO pool (name, slots) VALUES ('x', 1)")
+
+
+def test_a_reader_sees_one_snapshot(store: PostgresStore) -> None:
+    with store.read() as reader:
+        assert reader.capacity() == 0
+        with store.begin() as tx:
+            tx.put_worker(WorkerId("w1"), "host", 1, 4, 10)
+        assert reader.capacity() == 0
+    with store.read() as reader:
+        assert reader.capacity() == 4
+
+
+def test_four_processes_that_migrate_at_once_make_one_schema(pg_server: EmbeddedPostgres) -> None:
+    name = "migrated_at_once"
+    with psycopg.connect(pg_server.url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+    url = pg_server.url.replace("/partita?", f"/{name}?")
+    start = Barrier(4)
+
+    def one() -> None:
+        start.wait(20)
+        migrate(url)
+
+    for future in [in_thread(one) for _ in range(4)]:
+        future.result(60)
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
+        assert connection.execute("SELECT count(*) FROM pool").fetchone() == (1,)
+    with psycopg.connect(pg_server.url, autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+@pytest.mark.parametrize("url", ["sqlite:///x.db", "mysql://u@h/d"])
+def test_another_database_is_refused_with_the_form_to_give(url: str) -> None:
+    with pytest.raises(ValueError, match="postgresql://user@host:port/database"):
+        driver_url(url)
+
+
+def test_a_listener_hears_what_is_notified_and_of_gaps(store: PostgresStore, pg_url: str) -> None:
+    heard: Queue[str] = Queue()
+    with Listener(
+        pg_url, ["partita_queued", "Odd channel"], lambda channel, _: heard.put(channel), lambda: heard.put("gap")
+    ):
+        assert heard.get(timeout=20) == "gap"
+        store.notify(["partita_queued", "Odd channel", "nobody"])
+        assert {heard.get(timeout=20), heard.get(timeout=20)} == {"partita_queued", "Odd channel"}
+        assert _kill_backends(pg_url, "partita-listen") == 1
+        assert heard.get(timeout=20) == "gap"
+        store.notify(["partita_queued"])
+        assert heard.get(timeout=20) == "partita_queued"
+    assert heard.empty()
