@@ -1,0 +1,277 @@
+"""The deciders as functions: truth tables, fairness, delays, digests, the pulse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.decide.test_transitions import NOW, QUEUED, RUNNING, TASK
+
+from partita.assets.digest import cell_hash, digest_of_inputs
+from partita.core.decide import lapse, retry, runs
+from partita.core.decide.admit import admit, room
+from partita.core.decide.claim import digests_of, sums_of
+from partita.core.decide.reasons import cause_of, explain
+from partita.core.decide.settle import RULES, Ended, Verdict, settle, verdict
+from partita.core.decide.transitions import Actor
+from partita.core.duties.values import EXTERNAL_VERSION, ResolvedInput
+from partita.core.store.values import (
+    AssetId,
+    AttemptId,
+    CellFact,
+    CellRef,
+    CellState,
+    Fence,
+    LocationId,
+    Pool,
+    PoolUse,
+    RetryPolicy,
+    Run,
+    RunId,
+    RunState,
+    SnapshotId,
+    Tally,
+    Task,
+    TaskCell,
+    TaskId,
+    TaskState,
+    WaitReason,
+    Worker,
+    WorkerId,
+)
+from partita.core.store.values_definitions import CodeServer, QueuedPin
+
+SCHEDULED = replace(TASK, state=TaskState.SCHEDULED, waiting_on=0, ready_at=NOW)
+
+
+# ------------------------------------------------------------------------------------------------- settle
+def test_trigger_rules_decide_on_all_orders_alike() -> None:
+    """S-108: whatever ends first, the decision at the end is the same, and an early one is never taken back."""
+    for rule, ends in product(sorted(RULES), product(["success", "failed", "skipped"], repeat=3)):
+        final = _verdict(rule, list(ends), 0)
+        for first in range(3):
+            early = _verdict(rule, [ends[first]], 2)
+            assert early in (Verdict.WAIT, final)
+
+
+def _verdict(rule: str, ends: list[str], waiting: int) -> Verdict:
+    return verdict(rule, waiting=waiting, bad=ends.count("failed"), skipped=ends.count("skipped"))
+
+
+def test_an_unknown_rule_is_named_with_those_that_exist() -> None:
+    with pytest.raises(ValueError, match=r"'sometimes'.*all_success"):
+        verdict("sometimes", waiting=0, bad=0, skipped=0)
+
+
+def test_a_closure_settles_in_one_pass_and_the_direct_dependents_report_what_lies_beyond() -> None:
+    first = Ended(TaskState.FAILED, "a", "step")
+    below = [replace(TASK, id=TaskId(n), step=f"s{n}", waiting_on=1) for n in (2, 3, 4)]
+    edges = [(TaskId(1), TaskId(2)), (TaskId(2), TaskId(3)), (TaskId(3), TaskId(4))]
+    whole = settle({TaskId(1): first}, edges, below[::-1], whole=True, now=NOW)
+    assert [update.state for _, update in whole.updates] == [TaskState.UPSTREAM_FAILED] * 3
+    assert [update.error for _, update in whole.updates][1] == "upstream task 2 (s2) is upstream_failed"
+    assert whole.beyond == frozenset()
+    direct = settle({TaskId(1): first}, edges[:1], below[:1], whole=False, now=NOW)
+    assert direct.beyond == {1}
+
+
+def test_two_ends_in_one_transaction_count_twice() -> None:
+    ended = {TaskId(n): Ended(TaskState.SUCCESS, f"u{n}", "step") for n in (2, 3)}
+    task = replace(TASK, id=TaskId(9), waiting_on=2)
+    settled = settle(ended, [(TaskId(2), TaskId(9)), (TaskId(3), TaskId(9))], [task], whole=False, now=NOW)
+    assert (settled.ready, settled.updates[0][1].state) == (1, TaskState.SCHEDULED)
+
+
+# ------------------------------------------------------------------------------------------------- admit
+@st.composite
+def _admissions(draw: st.DrawFn) -> tuple[list[list[Task]], dict[str, Pool], dict[str, int]]:
+    names = ["a", "b", "c"]
+    slots = {name: Pool(name, draw(st.integers(0, 4))) for name in names}
+    held = {name: draw(st.integers(0, 3)) for name in names}
+    sets = draw(
+        st.lists(
+            st.dictionaries(st.sampled_from(names), st.integers(1, 3), min_size=1),
+            min_size=1,
+            max_size=4,
+            unique_by=lambda uses: tuple(sorted(uses.items())),
+        )
+    )
+    queues = []
+    ids = iter(range(1, 1000))
+    for uses in sets:
+        pools = tuple(PoolUse(name, n) for name, n in sorted(uses.items()))
+        tasks = [
+            replace(
+                SCHEDULED,
+                id=TaskId(next(ids)),
+                pools=pools,
+                priority=draw(st.integers(0, 2)),
+                ready_at=NOW + timedelta(seconds=draw(st.integers(0, 2))),
+            )
+            for _ in range(draw(st.integers(1, 4)))
+        ]
+        queues.append(sorted(tasks, key=lambda t: (-t.priority, t.ready_at, t.id)))
+    return queues, slots, held
+
+
+@given(_admissions(), st.integers(0, 20))
+def test_admission_fills_pools_in_one_order_and_never_over(
+    drawn: tuple[list[list[Task]], dict[str, Pool], dict[str, int]], limit: int
+) -> None:
+    """S-141, S-146, S-149: against a naive reading of the rule."""
+    queues, slots, held = drawn
+    admission = admit(queues, slots, held, limit=limit, now=NOW)
+    free = {name: pool.slots - held[name] for name, pool in slots.items()}
+    shut: set[str] = set()
+    expected: list[int] = []
+    everything = sorted((t for q in queues for t in q), key=lambda t: (-t.priority, t.ready_at or NOW, t.id))
+    for task in everything:
+        if len(expected) == limit:
+            break
+        if all(free[u.name] >= u.slots and u.name not in shut for u in task.pools):
+            expected.append(task.id)
+            for use in task.pools:
+                free[use.name] -= use.slots
+        elif all(use.slots <= slots[use.name].slots for use in task.pools):
+            shut |= {use.name for use in task.pools if free[use.name] < use.slots}
+    assert [task.id for task, _ in admission.admitted] == expected
+    assert all(n >= 0 or held[name] > slots[name].slots for name, n in free.items())
+    waiting = {task.id for task, _ in admission.explained}
+    assert not waiting & set(expected)
+    if not admission.more:
+        assert waiting | set(expected) == {task.id for task in everything}
+
+
+def test_a_pool_that_was_shrunk_has_no_room() -> None:
+    """ex-066."""
+    assert room([PoolUse("p", 1)], {"p": Pool("p", 2)}, {"p": 5}) == 0
+
+
+# ------------------------------------------------------------------------------------------------- retry
+@given(
+    st.floats(0, 1000),
+    st.sampled_from(["fixed", "exponential"]),
+    st.none() | st.floats(0, 5000),
+    st.floats(0, 1),
+    st.integers(1, 3000),
+    st.integers(1, 2**62),
+)
+def test_delays_are_bounded_and_deterministic(
+    base: float, backoff: str, cap: float | None, jitter: float, failures: int, attempt: int
+) -> None:
+    """S-004: jitter comes from the attempt's id; attempt 1,000 neither overflows nor passes the cap (ex-062)."""
+    policy = RetryPolicy(3, base, backoff, cap, jitter)
+    delay = retry.delay_s(policy, failures, AttemptId(attempt))
+    assert delay == retry.delay_s(policy, failures, AttemptId(attempt))
+    assert delay >= 0
+    assert cap is None or delay <= cap
+    plain = retry.delay_s(replace(policy, jitter=0.0, max_delay_s=None), failures, AttemptId(attempt))
+    assert delay <= plain * (1 + jitter) * (1 + 1e-9)
+
+
+def test_jitter_spreads_over_attempts() -> None:
+    policy = RetryPolicy(3, 100.0, jitter=0.5)
+    delays = [retry.delay_s(policy, 1, AttemptId(n)) for n in range(200)]
+    assert min(delays) < 60
+    assert max(delays) > 140
+
+
+def test_losses_back_off_by_their_own_steps() -> None:
+    assert [retry.loss_delay_s(n) for n in range(1, 7)] == [0, 1, 2, 4, 4, 4]
+
+
+def test_a_cancelled_task_is_never_tried_again() -> None:
+    task = replace(RUNNING, cancel_requested=True)
+    for update in (
+        retry.after_failure(task, NOW, error="x"),
+        retry.after_loss(task, NOW, by=Actor.LAPSE, error="x"),
+        retry.after_version_gone(task, NOW),
+    ):
+        assert update.state is TaskState.CANCELLED
+
+
+# ------------------------------------------------------------------------------------------------- lapse
+def test_a_gap_in_the_pulse_extends_and_judges_nobody() -> None:
+    """S-156; five seconds are still the database's own pace."""
+    assert lapse.pulse(NOW, NOW + timedelta(seconds=5)).may_judge
+    assert lapse.pulse(NOW, NOW + timedelta(seconds=5.1)).extend_s == 5.1
+    assert lapse.pulse(NOW, NOW).may_judge
+
+
+def test_a_loss_after_everything_was_published_is_a_success() -> None:
+    ref = CellRef(AssetId(1), "a")
+    done = TaskCell(TaskId(1), ref, CellState.PUBLISHED, "missing")
+    assert lapse.lost(RUNNING, [done], NOW).state is TaskState.SUCCESS
+    assert lapse.lost(RUNNING, [done, replace(done, state=CellState.PENDING)], NOW).state is TaskState.UP_FOR_RETRY
+
+
+# ------------------------------------------------------------------------------------------------- claim
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=3), st.none() | st.text(min_size=1, max_size=3)),
+        max_size=6,
+        unique_by=lambda c: c[0],
+    )
+)
+def test_digests_are_the_sum_over_what_the_cells_hold(held: list[tuple[str, str | None]]) -> None:
+    """Against the definition in `assets.digest`: any order, shared or not, missing cells add nothing."""
+    upstream = tuple(CellRef(AssetId(7), partition) for partition, _ in held)
+    facts = {
+        ref: CellFact(ref, Fence(0), version, None, None, None, None, None)
+        for ref, (_, version) in zip(upstream, held, strict=True)
+    }
+    own = TaskCell(TaskId(1), CellRef(AssetId(1), "p"), CellState.PENDING, "missing")
+    other = replace(own, cell=CellRef(AssetId(1), "q"))
+    source = ResolvedInput("x", "data", AssetId(7), {own.cell: upstream, other.cell: upstream[::-1]})
+    digests = digests_of([own, other], [sums_of(source, facts)])
+    total = sum(cell_hash(partition, version) for partition, version in held if version is not None)
+    assert digests == dict.fromkeys((own.cell, other.cell), digest_of_inputs([(7, "x", total)]))
+    external = digests_of([own], [sums_of(replace(source, external=True), {})])
+    constant = sum(cell_hash(partition, EXTERNAL_VERSION) for partition, _ in held)
+    assert external == {own.cell: digest_of_inputs([(7, "x", constant)])}
+
+
+# ------------------------------------------------------------------------------------------------- runs
+@given(st.dictionaries(st.sampled_from([s.value for s in TaskState if s.terminal]), st.integers(1, 3)), st.booleans())
+def test_a_run_ends_by_its_tallies(counts: dict[str, int], asked: bool) -> None:
+    """S-112, S-113."""
+    state = runs.end_state(counts, cancel_requested=asked)
+    if "failed" in counts or "upstream_failed" in counts:
+        assert state == "failed"
+    else:
+        assert state == ("cancelled" if asked and "cancelled" in counts else "success")
+
+
+# ------------------------------------------------------------------------------------------------- reasons
+def test_exactly_one_reason_binds_servers_before_workers() -> None:
+    """Law 5, S-151."""
+    pin = QueuedPin(LocationId(1), "flights", SnapshotId(1), "v1", 3)
+    expires = datetime(2027, 1, 1, tzinfo=UTC)
+    server = CodeServer("c", LocationId(1), "addr", ("v1",), expires)
+    worker = Worker(WorkerId("w"), "h", 1, 4, expires, "live")
+    assert cause_of(pin, [], []).reason is WaitReason.NO_SERVER
+    assert cause_of(pin, [replace(server, location_id=LocationId(2))], [worker]).reason is WaitReason.NO_SERVER
+    assert cause_of(pin, [replace(server, versions=("v2",))], [worker]).reason is WaitReason.VERSION_GONE
+    assert cause_of(pin, [server], []).reason is WaitReason.NO_WORKER
+    busy = cause_of(pin, [server], [worker])
+    assert (busy.reason, busy.detail) == (WaitReason.WORKERS_BUSY, {"workers": 1, "capacity": 4})
+    assert explain(QUEUED, busy, NOW) is None
+    late = explain(QUEUED, busy, NOW + timedelta(seconds=2))
+    assert late is not None
+    assert late.reason is WaitReason.WORKERS_BUSY
+    again = explain(replace(QUEUED, reason=WaitReason.WORKERS_BUSY), busy, NOW)
+    assert again is not None
+    assert again.reason is None
+
+
+def test_a_tally_of_a_run_that_ended_changes_no_state() -> None:
+    run = Run(RunId(1), None, RunState.RUNNING, NOW, False, {"success": 1}, 2, {}, {}, {})
+    tally = Tally(RunId(1), TaskState.FAILED, 1)
+    assert runs.fold(run, [tally], NOW).state is RunState.FAILED
+    assert runs.fold(replace(run, task_count=3), [tally], NOW).finished_at is None
+    ended = replace(run, state=RunState.SUCCESS)
+    assert runs.fold(ended, [tally], NOW).state is RunState.SUCCESS

@@ -1,0 +1,142 @@
+"""The table of moves: complete, guarded, and the only way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from partita.core.decide.transitions import HOLDS_SLOTS, TABLE, Actor, IllegalTransition, move
+from partita.core.store.values import (
+    AttemptId,
+    Fence,
+    RetryPolicy,
+    RunId,
+    Task,
+    TaskId,
+    TaskState,
+    WaitReason,
+    WorkerId,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TASK = Task(
+    id=TaskId(1),
+    run_id=RunId(1),
+    kind="step",
+    step="s",
+    location_id=None,
+    snapshot_id=None,
+    state=TaskState.NONE,
+    outcome=None,
+    rule="all_success",
+    waiting_on=2,
+    bad_upstream=0,
+    skip_upstream=0,
+    pools=(),
+    lane="interactive",
+    priority=0,
+    conditional=False,
+    attempt_number=0,
+    user_failures=0,
+    infra_losses=0,
+    retry=RetryPolicy(max_retries=1),
+    timeout_s=None,
+    not_before=None,
+    worker_id=None,
+    attempt_id=None,
+    fence=Fence(0),
+    cell_count=1,
+    cancel_requested=False,
+    ready_at=None,
+    queued_at=None,
+    reason=None,
+)
+RUNNING = replace(
+    TASK,
+    state=TaskState.RUNNING,
+    waiting_on=0,
+    attempt_number=1,
+    worker_id=WorkerId("w"),
+    attempt_id=AttemptId(1),
+    fence=Fence(5),
+    ready_at=NOW,
+    queued_at=NOW,
+)
+QUEUED = replace(TASK, state=TaskState.QUEUED, waiting_on=0, ready_at=NOW, queued_at=NOW)
+
+
+def test_nothing_leaves_a_terminal_state() -> None:
+    """Terminal rows are immutable (DESIGN section 6)."""
+    assert not [t for t in TABLE if t.source.terminal]
+
+
+def test_no_move_stands_twice_and_each_says_when() -> None:
+    moves = [(t.source, t.target, t.actor) for t in TABLE]
+    assert len(moves) == len(set(moves))
+    assert all(t.when for t in TABLE)
+
+
+def test_only_a_claim_starts_and_only_admission_queues() -> None:
+    """S-107, S-119: one way in for each."""
+    starts = {(t.source, t.actor) for t in TABLE if t.target is TaskState.RUNNING and t.source is not t.target}
+    assert starts == {(TaskState.QUEUED, Actor.CLAIM)}
+    queues = {(t.source, t.actor) for t in TABLE if t.target is TaskState.QUEUED and t.source is not t.target}
+    assert queues == {(TaskState.SCHEDULED, Actor.ADMIT)}
+
+
+def test_every_open_state_that_is_reached_can_be_left_and_cancelled() -> None:
+    reached = {t.target for t in TABLE if not t.target.terminal} | {TaskState.NONE, TaskState.SCHEDULED}
+    for state in reached:
+        assert any(t.source is state and t.target is not state for t in TABLE)
+        assert any(t.source is state and t.actor is Actor.CANCEL for t in TABLE)
+
+
+def test_slots_are_held_exactly_while_queued_or_running() -> None:
+    """Law 7: a wait holds no slot."""
+    assert {TaskState.QUEUED, TaskState.RUNNING} == HOLDS_SLOTS
+
+
+@pytest.mark.parametrize(
+    ("task", "target", "by", "changes"),
+    [
+        (TASK, TaskState.RUNNING, Actor.CLAIM, {}),  # not in the table
+        (TASK, TaskState.SCHEDULED, Actor.SETTLE, {"waiting_on": 1, "ready_at": NOW}),  # something is still open above
+        (TASK, TaskState.NONE, Actor.SETTLE, {"waiting_on": 2}),  # a counter only falls
+        (TASK, TaskState.NONE, Actor.SETTLE, {"waiting_on": -1}),
+        (TASK, TaskState.UPSTREAM_FAILED, Actor.SETTLE, {"waiting_on": 0}),  # nothing failed
+        (QUEUED, TaskState.RUNNING, Actor.CLAIM, {"fence": Fence(0), "attempt_number": 1}),  # the fence must rise
+        (QUEUED, TaskState.SUCCESS, Actor.FINISH, {}),  # nothing ran
+        (RUNNING, TaskState.SUCCESS, Actor.FINISH, {"worker_id": None, "fence": Fence(6)}),
+        (RUNNING, TaskState.SUCCESS, Actor.FINISH, {}),  # its worker must be given back
+        (RUNNING, TaskState.UP_FOR_RETRY, Actor.FINISH, {"worker_id": None, "not_before": NOW, "user_failures": 2}),
+        (RUNNING, TaskState.UP_FOR_RETRY, Actor.LAPSE, {"worker_id": None, "not_before": NOW, "infra_losses": 6}),
+        (RUNNING, TaskState.UP_FOR_RETRY, Actor.FINISH, {"worker_id": None, "user_failures": 1}),  # when?
+        (RUNNING, TaskState.CANCELLED, Actor.FINISH, {"worker_id": None}),  # nobody asked
+        (
+            replace(RUNNING, cancel_requested=True),
+            TaskState.UP_FOR_RETRY,
+            Actor.FINISH,
+            {"worker_id": None, "not_before": NOW},
+        ),  # retries do not revive it
+        (QUEUED, TaskState.QUEUED, Actor.EXPLAIN, {"reason": None}),  # nothing changed
+        (QUEUED, TaskState.QUEUED, Actor.EXPLAIN, {"reason": WaitReason.NO_WORKER, "fence": Fence(1)}),
+    ],
+)
+def test_a_move_outside_the_table_or_its_guard_is_refused(
+    task: Task, target: TaskState, by: Actor, changes: dict[str, object]
+) -> None:
+    with pytest.raises(IllegalTransition, match=f"task {task.id}"):
+        move(task, target, by, **changes)
+
+
+def test_a_refusal_says_where_it_could_go() -> None:
+    with pytest.raises(IllegalTransition, match="may go to none, scheduled, skipped, upstream_failed"):
+        move(TASK, TaskState.QUEUED, Actor.SETTLE)
+
+
+def test_a_move_carries_over_what_it_does_not_name() -> None:
+    update = move(RUNNING, TaskState.FAILED, Actor.FINISH, worker_id=None, user_failures=2)
+    assert (update.expect_state, update.expect_fence) == (TaskState.RUNNING, 5)
+    assert (update.fence, update.attempt_id, update.attempt_number) == (5, 1, 1)
