@@ -77,6 +77,7 @@ def _open() -> DuckDBPyConnection:
     con = duckdb.connect(config={"autoinstall_known_extensions": "false"})
     # One zone everywhere: texts of timestamps, and with them data versions, must not depend on the machine.
     con.execute("set TimeZone = 'UTC'")
+    con.execute("set parquet_metadata_cache = true")
     threads = os.environ.get("PARTITA_DUCKDB_THREADS")
     if threads:
         con.execute("set threads = ?", [int(threads)])

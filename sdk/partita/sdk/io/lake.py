@@ -188,8 +188,8 @@ def _union(cells_by_file: dict[Path, list[int] | None]) -> Relation:
     for file, numbers in cells_by_file.items():
         if numbers is not None:
             chosen = ", ".join(str(number) for number in sorted(set(numbers)))
-            query = f"select * exclude ({CELL_COLUMN}) from self where {CELL_COLUMN} in ({chosen})"  # noqa: S608
-            parts.append(Relation.from_parquet(file).sql(query))
+            rows = f"read_parquet({engine.literal(str(file))}) where {CELL_COLUMN} in ({chosen})"
+            parts.append(Relation(engine.view(f"select * exclude ({CELL_COLUMN}) from {rows}")))  # noqa: S608
     if len(parts) == 1:
         return parts[0]
     return Relation(engine.view(" union all by name ".join(f"from {one.name}" for one in parts)), parts)
