@@ -1,0 +1,108 @@
+"""The loop that runs duties: each on its period, at once when woken, never two of one thread at a time.
+
+A duty that raises is logged and tried again after a pause; it never ends the loop, and other duties of the loop go on. What the
+database cannot answer now is only waited for.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from partita.core.runtime.wake import WakeHub
+from partita.core.store.port import Busy, Unavailable
+
+log = logging.getLogger(__name__)
+
+_PAUSE_AFTER_ERROR_S = 1.0
+_NOTE_EVERY_S = 10.0
+
+
+@dataclass(slots=True)
+class Duty:
+    """`run` returns True when more is waiting: it is called again after the other due duties had their turn."""
+
+    name: str
+    run: Callable[[], bool]
+    every_s: float
+    channels: tuple[str, ...] = ()
+    due_at: float = 0.0
+    woken: bool = False
+    failures: int = 0
+    last_ms: float = 0.0
+    noted_at: float = field(default=float("-inf"))
+
+
+class DutyLoop:
+    """Runs its duties in one thread. `note` is told now and then how long a duty took (the System page shows it)."""
+
+    def __init__(self, name: str, duties: Iterable[Duty], hub: WakeHub, *, note: Callable[[str, float], None]) -> None:
+        self._duties = list(duties)
+        self._note = note
+        self._event = threading.Event()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        for duty in self._duties:
+            hub.subscribe(duty.channels, self._waker(duty))
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, *, timeout_s: float = 10.0) -> None:
+        """Lets the duty that runs finish its transaction."""
+        self._stopping = True
+        self._event.set()
+        self._thread.join(timeout_s)
+
+    def _waker(self, duty: Duty) -> Callable[[], None]:
+        def wake() -> None:
+            duty.woken = True
+            self._event.set()
+
+        return wake
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._event.clear()
+            now = time.monotonic()
+            for duty in self._duties:
+                if self._stopping:
+                    return
+                if duty.due_at <= now or (duty.woken and not duty.failures):
+                    self._perform(duty)
+            pause = min(duty.due_at for duty in self._duties) - time.monotonic()
+            if pause > 0:
+                self._event.wait(pause)
+
+    def _perform(self, duty: Duty) -> None:
+        duty.woken = False
+        started = time.monotonic()
+        try:
+            more = duty.run()
+        except (Busy, Unavailable) as error:
+            self._failed(duty, "the database does not answer", error)
+            return
+        except Exception as error:  # a duty must not take the others with it
+            log.exception("duty %s failed", duty.name)
+            self._failed(duty, "it will be tried again", error)
+            return
+        duty.failures = 0
+        ended = time.monotonic()
+        duty.last_ms = (ended - started) * 1000
+        duty.due_at = ended if more else ended + duty.every_s
+        if ended - duty.noted_at > _NOTE_EVERY_S:
+            duty.noted_at = ended
+            try:
+                self._note(duty.name, duty.last_ms)
+            except Exception:  # a note is a courtesy
+                log.debug("duty %s could not be noted", duty.name, exc_info=True)
+
+    def _failed(self, duty: Duty, why: str, error: Exception) -> None:
+        duty.failures += 1
+        if duty.failures in {1, 10} or duty.failures % 60 == 0:
+            first_line = str(error).partition("\n")[0] or type(error).__name__
+            log.warning("duty %s (try %d): %s: %s", duty.name, duty.failures, why, first_line)
+        duty.due_at = time.monotonic() + _PAUSE_AFTER_ERROR_S

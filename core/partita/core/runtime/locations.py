@@ -1,0 +1,285 @@
+"""Follows the code-location servers: what each can execute, which modules do not load, which definitions are active.
+
+Every scheduler does this for all servers; each write is idempotent, so that they need not agree on who does it. A version becomes
+active when the union of all locations with it is sound; else the location is shown as broken and the version before stays (S-060,
+S-068). A failed load never retires an asset; only a successful load of a version that lacks it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from partita.assets import AssetKey, Snapshot
+from partita.assets.specs import canonical_json
+from partita.core.catalog import ActivationRefused, check_activation, effective_snapshot
+from partita.core.config import Config
+from partita.core.duties.values import Channel
+from partita.core.runtime.servers import read_announcements
+from partita.core.runtime.wake import WakeHub
+from partita.core.store.port import Store, StoreError, Tx
+from partita.core.store.values import LocationId, NewEvent, Pool, SnapshotId
+from partita.core.store.values_definitions import LocationState, StoredSnapshot
+from partita.grpc.client import CodeLocationClient, CodeServerError
+from partita.grpc.v1 import code_location_pb2 as pb
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+_LOOK_S = 0.5
+_LEASE_S = 30.0
+_RENEW_S = 8.0
+_RECONNECT_S = 1.0
+_UNCONFIGURED_POOL_SLOTS = 4
+"""A pool that an asset names and nobody has configured protects something: it starts small."""
+
+
+class LocationSync:
+    """Runs on its own event loop. `run` ends when cancelled."""
+
+    def __init__(self, store: Store, config: Config, hub: WakeHub) -> None:
+        self._store = store
+        self._config = config
+        self._hub = hub
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="locations")
+        self._follows: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._connected: dict[str, set[str]] = {}
+
+    async def run(self) -> None:
+        await self._db(self._declare)
+        try:
+            while True:
+                wanted = self._addresses()
+                for pair in wanted - self._follows.keys():
+                    self._follows[pair] = asyncio.create_task(self._follow(*pair), name=f"follow {pair[1]}")
+                for pair in self._follows.keys() - wanted:
+                    self._follows.pop(pair).cancel()
+                await asyncio.sleep(_LOOK_S)  # announcements are files of other processes
+        finally:
+            follows = list(self._follows.values())
+            for follow in follows:
+                follow.cancel()
+            await asyncio.gather(*follows, return_exceptions=True)
+            self._follows.clear()
+
+    def _addresses(self) -> set[tuple[str, str]]:
+        announced = read_announcements(self._config)
+        configured = {(one.name, one.address) for one in self._config.locations if one.address is not None}
+        names = {one.name for one in self._config.locations}
+        return configured | {
+            (name, address) for name, addresses in announced.items() if name in names for address in addresses
+        }
+
+    def _declare(self) -> None:
+        """The locations and pools of the configuration exist before any server answers."""
+        with self._store.begin() as tx:
+            for location in self._config.locations:
+                tx.put_location(location.name)
+            for name, slots in self._config.pools.items():
+                tx.set_pool(Pool(name, slots))
+
+    # ------------------------------------------------------------------ one server
+
+    async def _follow(self, location: str, address: str) -> None:
+        client = CodeLocationClient(address)
+        server_id = ""
+        renewal: asyncio.Task[None] | None = None
+        try:
+            while True:
+                try:
+                    first = True
+                    async for status in client.watch():
+                        if first:
+                            self._connected.setdefault(location, set()).add(address)
+                        if renewal is None or status.server_id != server_id:
+                            server_id = status.server_id
+                            if renewal is not None:
+                                renewal.cancel()
+                            renewal = asyncio.create_task(self._renew(server_id))
+                        await self._take(location, address, client, status, first=first)
+                        first = False
+                except CodeServerError as error:
+                    log.info("location %s: %s", location, error)
+                except StoreError as error:
+                    log.warning("location %s: its state cannot be stored: %s", location, error)
+                if server_id:
+                    await self._gone(location, address, server_id)
+                await asyncio.sleep(_RECONNECT_S)
+        finally:
+            if renewal is not None:
+                renewal.cancel()
+            if server_id:
+                await self._gone(location, address, server_id)
+            await client.close()
+
+    async def _take(
+        self, location: str, address: str, client: CodeLocationClient, status: pb.LocationStatus, *, first: bool
+    ) -> None:
+        if status.location != location:
+            await self._db(
+                partial(
+                    self._set_state, location, LocationState.BROKEN,
+                    f"the server at {address} serves location `{status.location}`; correct its address", status,
+                )
+            )  # fmt: skip
+            return
+        problem = status.error
+        if status.active_version:
+            wanted = await self._db(partial(self._wanted, location, status.active_version, first=first))
+            if wanted:
+                try:
+                    version, body = await client.definitions(status.active_version)
+                    if body is not None:
+                        problem = await self._db(partial(self._activate, location, version, body)) or problem
+                except CodeServerError as error:
+                    problem = str(error)
+        versions = [one.version for one in status.versions if one.accepts_new]
+        await self._db(partial(self._put_server, location, address, status.server_id, versions))
+        state = _state(status, problem)
+        await self._db(partial(self._set_state, location, state, problem or None, status))
+        self._hub.wake([Channel.QUEUED, Channel.EVENT])
+
+    async def _renew(self, server_id: str) -> None:
+        while True:
+            await asyncio.sleep(_RENEW_S)
+            try:
+                await self._db(partial(self._renew_now, server_id))
+            except StoreError as error:
+                log.debug("the lease of server %s was not renewed: %s", server_id, error)
+
+    def _renew_now(self, server_id: str) -> None:
+        with self._store.begin(durable=False) as tx:
+            tx.renew_code_server(server_id, _LEASE_S)
+
+    async def _gone(self, location: str, address: str, server_id: str) -> None:
+        self._connected.get(location, set()).discard(address)
+        down = not self._connected.get(location)
+        try:
+            await self._db(partial(self._remove_server, location, server_id, down=down))
+        except StoreError as error:
+            log.debug("server %s stays listed until its lease ends: %s", server_id, error)
+
+    # ------------------------------------------------------------------ transactions
+
+    def _wanted(self, location: str, version: str, *, first: bool) -> bool:
+        """Whether this version is to become active. At first sight only when it is new or nobody serves the active one: of two
+        servers with different versions, the one that we happen to meet second must not win."""
+        with self._store.begin() as tx:
+            location_id = tx.put_location(location)
+            active = tx.lock_locations().get(location_id)
+            if active is None:
+                return True
+            [snapshot] = tx.read_snapshots([active])
+            if snapshot.hash == version:
+                return False
+            served = any(
+                snapshot.hash in server.versions
+                for server in tx.live_code_servers()
+                if server.location_id == location_id
+            )
+        return not first or not served
+
+    def _activate(self, location: str, version: str, body: bytes) -> str:
+        """Makes a version the active one of its location; returns what speaks against it, or nothing."""
+        candidate = Snapshot.model_validate_json(body)
+        with self._store.begin() as tx:
+            location_id = tx.put_location(location)
+            active = tx.lock_locations()
+            stored = {one.id: one for one in tx.read_snapshots([one for one in active.values() if one is not None])}
+            previous = _active_of(location_id, active, stored)
+            if previous is None:
+                effective = effective_snapshot(candidate)
+            else:
+                effective = effective_snapshot(
+                    candidate,
+                    Snapshot.model_validate_json(previous.effective),
+                    previous.hash,
+                    _kept(previous),
+                )
+            others = [
+                Snapshot.model_validate_json(stored[snapshot].effective)
+                for other, snapshot in active.items()
+                if snapshot is not None and other != location_id
+            ]
+            try:
+                check_activation([*others, effective.snapshot], tx.now())
+            except ActivationRefused as refused:
+                log.warning("location %s: version %.12s is not activated: %s", location, version, refused)
+                return str(refused)
+            snapshot_id, _ = tx.put_snapshot(
+                location_id,
+                version,
+                body=body,
+                effective=canonical_json(effective.snapshot),
+                kept=effective.kept_json(),
+            )
+            tx.activate_snapshot(location_id, snapshot_id)
+            keys = [asset.key for asset in effective.snapshot.assets]
+            tx.define_assets(location_id, snapshot_id, keys)
+            retired = tx.retire_assets(location_id, set(keys))
+            self._ensure_pools(tx, effective.snapshot)
+            tx.append_events(
+                [NewEvent(kind="location", body={"location": location, "version": version, "assets": len(keys)})]
+            )
+        log.info(
+            "location %s: version %.12s is active: %d assets, %d kept, %d retired",
+            location, version, len(keys), len(effective.kept), len(retired),
+        )  # fmt: skip
+        return ""
+
+    def _ensure_pools(self, tx: Tx, snapshot: Snapshot) -> None:
+        named = {use.name for asset in snapshot.assets for use in asset.pools}
+        automatic = {name for name in named if ":" in name}  # `duckdb:<name>`: one writer
+        tx.ensure_pools([Pool(name, 1) for name in sorted(automatic)], automatic=True)
+        tx.ensure_pools([Pool(name, _UNCONFIGURED_POOL_SLOTS) for name in sorted(named - automatic)], automatic=False)
+
+    def _put_server(self, location: str, address: str, server_id: str, versions: list[str]) -> None:
+        with self._store.begin() as tx:
+            tx.put_code_server(server_id, tx.put_location(location), address, versions, _LEASE_S)
+
+    def _set_state(self, location: str, state: LocationState, error: str | None, status: pb.LocationStatus) -> None:
+        modules = [
+            {"name": one.name, "ok": one.ok, "error": one.error, "import_s": round(one.import_seconds, 3)}
+            for one in status.modules
+        ]
+        with self._store.begin() as tx:
+            tx.set_location_state(tx.put_location(location), state, error=error, modules=modules)
+
+    def _remove_server(self, location: str, server_id: str, *, down: bool) -> None:
+        with self._store.begin() as tx:
+            tx.remove_code_server(server_id)
+            if down:
+                tx.set_location_state(
+                    tx.put_location(location),
+                    LocationState.DOWN,
+                    error="no server of this location answers",
+                    modules=[],
+                )
+                tx.append_events([NewEvent(kind="location", body={"location": location, "state": "down"})])
+
+    async def _db(self, call: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+
+def _state(status: pb.LocationStatus, problem: str) -> LocationState:
+    if status.loading and not status.active_version:
+        return LocationState.LOADING
+    if problem or not status.active_version or any(not module.ok for module in status.modules):
+        return LocationState.BROKEN
+    return LocationState.SERVING
+
+
+def _active_of(
+    location_id: LocationId, active: Mapping[LocationId, SnapshotId | None], stored: Mapping[SnapshotId, StoredSnapshot]
+) -> StoredSnapshot | None:
+    snapshot = active.get(location_id)
+    return stored[snapshot] if snapshot is not None else None
+
+
+def _kept(snapshot: StoredSnapshot) -> dict[AssetKey, str]:
+    return {AssetKey(str(key)): str(version) for key, version in snapshot.kept}

@@ -1,0 +1,139 @@
+"""The processes of the control plane: `run_scheduler`, `run_worker`, and the parts of `partita dev`.
+
+Owns signals and the order of start and stop. SIGTERM and SIGINT stop in order; a second one ends at once. Everything may also be
+killed: what a process held is judged by the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+
+from partita.core.catalog import CatalogCache
+from partita.core.config import Config
+from partita.core.runtime.deployment import Deployment
+from partita.core.runtime.directory import StoreDirectory
+from partita.core.runtime.scheduler import Scheduler
+from partita.core.runtime.servers import ManagedServer
+from partita.core.runtime.worker import Worker
+
+log = logging.getLogger(__name__)
+
+Extra = Callable[[Deployment, asyncio.Event], Awaitable[None]]
+"""A further part of a process, such as the API: serves until the event is set."""
+
+
+def run_scheduler(config: Config) -> None:
+    """One scheduler, until SIGTERM or SIGINT."""
+    with Deployment(config) as deployment:
+        scheduler = Scheduler(deployment, catalogs_of(deployment))
+        deployment.start(("scheduler", "scheduler"))
+        scheduler.start()
+        try:
+            asyncio.run(_until_stopped())
+        finally:
+            scheduler.stop()
+
+
+def run_worker(config: Config) -> None:
+    """One worker, until SIGTERM or SIGINT."""
+    with Deployment(config) as deployment:
+        asyncio.run(_serve(deployment, worker=True, extras=(), components=[("worker", "worker")]))
+
+
+def run_parts(config: Config, *extras: tuple[str, Extra]) -> None:
+    """A process that only serves extras (`partita api`)."""
+    with Deployment(config) as deployment:
+        parts = tuple(extra for _, extra in extras)
+        asyncio.run(_serve(deployment, worker=False, extras=parts, components=[(kind, kind) for kind, _ in extras]))
+
+
+def run_dev(config: Config, *extras: tuple[str, Extra]) -> None:
+    """Everything on one machine: code-location servers as processes, scheduler, worker and extras in this one (S-045)."""
+    with Deployment(config) as deployment, ExitStack() as stack:
+        scheduler = Scheduler(deployment, catalogs_of(deployment))
+        for location in config.locations:
+            if location.modules:
+                server = ManagedServer(config, location)
+                stack.callback(server.stop)
+                server.start()
+        stack.callback(scheduler.stop)
+        parts = tuple(extra for _, extra in extras)
+        components = [("scheduler", "dev"), ("worker", "dev"), *((kind, "dev") for kind, _ in extras)]
+        asyncio.run(_serve(deployment, worker=True, extras=parts, components=components, scheduler=scheduler))
+
+
+def catalogs_of(deployment: Deployment) -> CatalogCache:
+    return CatalogCache(deployment.store.read)
+
+
+async def _serve(
+    deployment: Deployment,
+    *,
+    worker: bool,
+    extras: tuple[Extra, ...],
+    components: list[tuple[str, str]],
+    scheduler: Scheduler | None = None,
+) -> None:
+    stopping = _stop_event()
+    jobs: list[asyncio.Task[None]] = []
+    served: Worker | None = None
+    if worker:
+        settings = deployment.config.worker
+        served = Worker(
+            deployment.store,
+            StoreDirectory(deployment.store, catalogs_of(deployment)),
+            deployment.logs,
+            deployment.hub,
+            capacity=settings.capacity,
+            lease_s=settings.lease_s,
+            grace_s=settings.grace_s,
+        )
+        served.subscribe(asyncio.get_running_loop())
+        jobs.append(asyncio.create_task(served.run(), name="worker"))
+    jobs += [asyncio.create_task(_as_coroutine(extra(deployment, stopping))) for extra in extras]
+    deployment.start(*components)
+    if scheduler is not None:
+        scheduler.start()
+    waiting = asyncio.create_task(stopping.wait())
+    try:
+        # A part that ends before it was asked to is a failure of the whole process: its supervisor starts it again.
+        await asyncio.wait([waiting, *jobs], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.set()
+        waiting.cancel()
+        if served is not None:
+            served.stop()
+        results = await asyncio.gather(*jobs, return_exceptions=True)
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
+
+
+async def _as_coroutine(part: Awaitable[None]) -> None:
+    await part
+
+
+async def _until_stopped() -> None:
+    await _stop_event().wait()
+
+
+def _stop_event() -> asyncio.Event:
+    """Set by the first SIGTERM or SIGINT; the second ends the process at once."""
+    event = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        if event.is_set():
+            sys.stderr.write("stopped at once: what ran here is given back when its lease ends\n")
+            os._exit(130)
+        event.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    return event

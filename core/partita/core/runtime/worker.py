@@ -1,0 +1,357 @@
+"""The worker: claims queued tasks, runs each as an attempt in its code-location server, reports what came out.
+
+Owns one lease, the attempts under it, and the group commit of their results. All state that matters is in Postgres: a worker
+may die at any moment. It decides nothing about tasks; the duties it calls do. One asyncio loop; database calls run on a few
+threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import platform
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeVar
+
+from partita.core.catalog import Catalog
+from partita.core.duties.claim import claim
+from partita.core.duties.finish import finish
+from partita.core.duties.leases import register, renew, retire
+from partita.core.duties.values import AttemptResult, Channel, Claimed, InputResolver
+from partita.core.logs import LogStore
+from partita.core.runtime.attempts import Outcomes, lost_result, to_request
+from partita.core.runtime.wake import WakeHub
+from partita.core.store.port import Busy, Store, Unavailable
+from partita.core.store.values import AttemptId, LocationId, RunId, SnapshotId, Task, WorkerId
+from partita.grpc.client import CodeLocationClient, CodeServerError
+from partita.grpc.v1 import code_location_pb2 as pb
+
+log = logging.getLogger(__name__)
+
+_POLL_S = 1.0
+_RETRY_S = 1.0
+_FLUSH_MOST = 500
+_RENEWALS_PER_LEASE = 5
+
+Result = TypeVar("Result")
+Pin = tuple[LocationId, SnapshotId]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A version that queued tasks wait for and live servers execute."""
+
+    version: str
+    addresses: tuple[str, ...]
+
+
+class Directory(Protocol):
+    """What a worker reads about the deployment; implemented over the store."""
+
+    def served(self) -> Mapping[Pin, Served]:
+        """The versions that queued tasks are pinned to and that a live server accepts."""
+
+    def catalog(self, run_id: RunId) -> Catalog:
+        """The catalog that a run is pinned to."""
+
+    @property
+    def resolver(self) -> InputResolver: ...
+
+
+@dataclass(slots=True)
+class _Live:
+    claimed: Claimed
+    client: CodeLocationClient
+    job: asyncio.Task[None]
+
+
+class Worker:
+    """`run()` serves until `stop()`; attempts that still run then get the grace period and are given back."""
+
+    def __init__(
+        self,
+        store: Store,
+        directory: Directory,
+        logs: LogStore,
+        hub: WakeHub,
+        *,
+        capacity: int,
+        lease_s: float,
+        grace_s: float,
+        settled: Callable[[AttemptResult], None] | None = None,
+    ) -> None:
+        self._store = store
+        self._directory = directory
+        self._logs = logs
+        self._hub = hub
+        self._capacity = capacity
+        self._lease_s = lease_s
+        self._grace_s = grace_s
+        self._settled = settled
+        self._id = _new_id()
+        self._live: dict[AttemptId, _Live] = {}
+        self._clients: dict[str, CodeLocationClient] = {}
+        self._turn = 0
+        self._results: asyncio.Queue[AttemptResult] = asyncio.Queue()
+        self._claimable = asyncio.Event()
+        self._cancelled = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="worker-db")
+
+    def __repr__(self) -> str:
+        return f"<Worker {self._id} {len(self._live)}/{self._capacity} attempts>"
+
+    @property
+    def id(self) -> WorkerId:
+        return self._id
+
+    def subscribe(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Connects the wake-ups; before the hub starts."""
+        self._hub.subscribe([Channel.QUEUED], partial(_set_from_thread, loop, self._claimable))
+        self._hub.subscribe([Channel.CANCEL], partial(_set_from_thread, loop, self._cancelled))
+
+    async def run(self) -> None:
+        """Serves until `stop` is called from this loop."""
+        await self._insist(partial(self._register), "register")
+        loops = [
+            asyncio.create_task(self._claim_loop(), name="claim"),
+            asyncio.create_task(self._lease_loop(), name="lease"),
+        ]
+        flusher = asyncio.create_task(self._flush_loop(), name="flush")
+        try:
+            await self._stopping.wait()
+        finally:
+            for loop in loops:
+                loop.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
+            await self._give_back()
+            await self._results.join()
+            flusher.cancel()
+            await asyncio.gather(flusher, return_exceptions=True)
+            await asyncio.gather(*(client.close() for client in self._clients.values()), return_exceptions=True)
+            await self._db(partial(retire, self._store, self._id))
+            self._threads.shutdown(wait=True)
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    # ------------------------------------------------------------------ lease
+
+    def _register(self) -> None:
+        swept = register(
+            self._store, self._id, host=platform.node(), pid=os.getpid(), capacity=self._capacity, lease_s=self._lease_s
+        )
+        self._hub.wake(swept.channels)
+
+    async def _lease_loop(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._cancelled.wait(), self._lease_s / _RENEWALS_PER_LEASE)
+            self._cancelled.clear()
+            try:
+                renewed = await self._db(partial(renew, self._store, self._id, lease_s=self._lease_s))
+            except Exception as error:  # the database is away: nobody judges leases then either
+                log.warning("worker %s cannot renew its lease: %s", self._id, _first_line(error))
+                await asyncio.sleep(_RETRY_S)
+                continue
+            if not renewed.live:
+                await self._lease_lost()
+            for task_id, attempt_id in renewed.cancelled:
+                await self._cancel(attempt_id, f"task {task_id} was cancelled")
+
+    async def _lease_lost(self) -> None:
+        log.warning("worker %s lost its lease: its %d attempts are lost; registering again", self._id, len(self._live))
+        for live in list(self._live.values()):
+            live.job.cancel()  # leaving the stream ends the child; its result could not be published anyway
+        self._id = _new_id()
+        await self._insist(self._register, "register again")
+        self._claimable.set()
+
+    # ------------------------------------------------------------------ claim
+
+    async def _claim_loop(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._claimable.wait(), _POLL_S)
+            self._claimable.clear()
+            free = self._capacity - len(self._live)
+            if free <= 0:
+                continue  # the end of an attempt sets the event
+            try:
+                await self._claim(free)
+            except Exception as error:
+                log.warning("worker %s cannot claim: %s", self._id, _first_line(error), exc_info=not _is_outage(error))
+                await asyncio.sleep(_RETRY_S)
+
+    async def _claim(self, free: int) -> None:
+        served = await self._db(self._directory.served)
+        if not served:
+            return
+        claims = await self._db(
+            partial(
+                claim,
+                self._store,
+                self._id,
+                sorted(served),
+                free,
+                self._directory.resolver,
+                self._log_name,
+                lease_s=self._lease_s,
+            )
+        )
+        self._hub.wake(claims.channels)
+        if not claims.live:
+            await self._lease_lost()
+            return
+        for claimed in claims.claimed:
+            self._start(claimed, served)
+        if claims.more or len(claims.claimed) == free:
+            self._claimable.set()
+
+    def _log_name(self, task: Task, attempt_id: AttemptId, number: int) -> str | None:
+        del number
+        return self._logs.name(
+            asset=task.step, partition=f"task {task.id}", run_id=task.run_id, task_id=task.id, attempt_id=attempt_id
+        )
+
+    def _start(self, claimed: Claimed, served: Mapping[Pin, Served]) -> None:
+        task = claimed.task
+        assert task.location_id is not None
+        assert task.snapshot_id is not None
+        server = served[(task.location_id, task.snapshot_id)]
+        self._turn += 1
+        address = server.addresses[self._turn % len(server.addresses)]
+        client = self._clients.get(address)
+        if client is None:
+            client = self._clients[address] = CodeLocationClient(address)
+        job = asyncio.create_task(self._attempt(claimed, client, server.version), name=f"attempt {claimed.attempt_id}")
+        self._live[claimed.attempt_id] = _Live(claimed, client, job)
+
+    # ------------------------------------------------------------------ attempt
+
+    async def _attempt(self, claimed: Claimed, client: CodeLocationClient, version: str) -> None:
+        result: AttemptResult | None = None
+        try:
+            result = await self._execute(claimed, client, version)
+        finally:
+            del self._live[claimed.attempt_id]
+            if result is not None:  # cancelled with the lease: whatever it did is refused anyway
+                self._results.put_nowait(result)
+            self._claimable.set()
+
+    async def _execute(self, claimed: Claimed, client: CodeLocationClient, version: str) -> AttemptResult:
+        catalog = await self._db(partial(self._directory.catalog, claimed.task.run_id))
+        outcomes = Outcomes(claimed, catalog)
+        writer = self._logs.writer(
+            claimed.log or self._log_name(claimed.task, claimed.attempt_id, claimed.number) or ""
+        )
+        request = to_request(claimed, version, catalog, grace_s=self._grace_s)
+        result: AttemptResult | None = None
+        try:
+            async for batch in client.execute_batches(request):
+                lines: list[tuple[int, str, str, str]] = []
+                for event in batch:
+                    match event.WhichOneof("kind"):
+                        case "log":
+                            lines.extend(
+                                (line.at_us, pb.LogLine.Stream.Name(line.stream).lower(), line.level, line.text)
+                                for line in event.log.lines
+                            )
+                        case "cell":
+                            outcomes.add_cell(event.cell)
+                        case "check":
+                            outcomes.add_check(event.check)
+                        case "finished":
+                            result = outcomes.result(event.finished)
+                if lines:
+                    writer.write(lines)
+        except CodeServerError as error:
+            result = lost_result(claimed, str(error))
+        assert result is not None, "the client raises when a stream ends without a result"
+        if result.error:
+            writer.write([(_now_us(), "system", "ERROR", result.traceback or result.error)])
+        writer.close(_now_us())
+        return result
+
+    async def _cancel(self, attempt_id: AttemptId, reason: str) -> None:
+        live = self._live.get(attempt_id)
+        if live is None:
+            return
+        try:
+            await live.client.cancel(str(attempt_id), reason)
+        except CodeServerError as error:
+            log.info("attempt %s: its server cannot be asked to cancel it: %s", attempt_id, error)
+
+    async def _give_back(self) -> None:
+        """At an orderly stop: every attempt is cancelled as an infrastructure loss, to be tried again elsewhere."""
+        jobs = [live.job for live in self._live.values()]
+        for live in list(self._live.values()):
+            self._results.put_nowait(lost_result(live.claimed, f"worker {self._id} was stopped"))
+            live.job.cancel()
+        await asyncio.gather(*jobs, return_exceptions=True)
+
+    # ------------------------------------------------------------------ results
+
+    async def _flush_loop(self) -> None:
+        """Group commit: flushed at once when idle; what ends while a flush is in flight goes into the next one."""
+        while True:
+            batch = [await self._results.get()]
+            while len(batch) < _FLUSH_MOST and not self._results.empty():
+                batch.append(self._results.get_nowait())
+            finished = await self._insist(partial(finish, self._store, batch), "report results")
+            self._hub.wake(finished.channels)
+            for refused in finished.refused:
+                log.warning("task %s attempt %s was refused: %s", refused.task_id, refused.attempt_id, refused.why)
+            if self._settled is not None:
+                for result in batch:
+                    self._settled(result)
+            for _ in batch:
+                self._results.task_done()
+
+    # ------------------------------------------------------------------ database
+
+    async def _db(self, call: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+    async def _insist(self, call: Callable[[], Result], what: str) -> Result:
+        """Until it works: an outage of the database ends no attempt. Deciders refuse what has become stale meanwhile."""
+        failures = 0
+        while True:
+            try:
+                return await self._db(call)
+            except Exception as error:
+                failures += 1
+                if failures in {1, 10} or failures % 60 == 0:
+                    log.warning(
+                        "worker %s cannot %s (try %d): %s", self._id, what, failures, _first_line(error),
+                        exc_info=not _is_outage(error),
+                    )  # fmt: skip
+                await asyncio.sleep(min(_RETRY_S, 0.05 * 2**failures))
+
+
+def _set_from_thread(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed: we are stopping
+        loop.call_soon_threadsafe(event.set)
+
+
+def _new_id() -> WorkerId:
+    return WorkerId(f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:6]}")
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
+def _is_outage(error: Exception) -> bool:
+    return isinstance(error, Busy | Unavailable)

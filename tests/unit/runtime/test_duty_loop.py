@@ -1,0 +1,84 @@
+"""The duty loop: on the period, at once when woken, and no duty takes the others with it (S-126)."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from partita.core.runtime.duties import Duty, DutyLoop
+from partita.core.runtime.wake import WakeHub
+from partita.core.store.port import Unavailable
+
+WAIT_S = 20
+NEVER_S = 3600.0
+
+
+def loop_of(*duties: Duty) -> tuple[DutyLoop, WakeHub]:
+    hub = WakeHub("never connected")
+    return DutyLoop("test", duties, hub, note=lambda name, ms: None), hub
+
+
+def test_a_wake_up_runs_its_duty_and_no_other() -> None:
+    ran: dict[str, threading.Event] = {"a": threading.Event(), "b": threading.Event()}
+
+    def run(name: str) -> bool:
+        ran[name].set()
+        return False
+
+    loop, hub = loop_of(
+        Duty("a", lambda: run("a"), NEVER_S, ("partita_a",)), Duty("b", lambda: run("b"), NEVER_S, ("partita_b",))
+    )
+    loop.start()
+    try:
+        assert ran["a"].wait(WAIT_S)
+        assert ran["b"].wait(WAIT_S)
+        ran["a"].clear()
+        ran["b"].clear()
+        hub._dispatch(["partita_a"])
+        assert ran["a"].wait(WAIT_S)
+        assert not ran["b"].is_set()
+    finally:
+        loop.stop()
+
+
+def test_more_work_means_another_turn_at_once() -> None:
+    left = [3]
+    done = threading.Event()
+
+    def run() -> bool:
+        left[0] -= 1
+        if left[0] == 0:
+            done.set()
+        return left[0] > 0
+
+    loop, _ = loop_of(Duty("a", run, NEVER_S))
+    loop.start()
+    assert done.wait(WAIT_S)
+    loop.stop()
+    assert left == [0]
+
+
+@pytest.mark.parametrize("error", [Unavailable("gone"), ValueError("a bug")])
+def test_a_failing_duty_is_tried_again_and_the_others_go_on(error: Exception) -> None:
+    failures = [0]
+    recovered, other = threading.Event(), threading.Event()
+
+    def failing() -> bool:
+        failures[0] += 1
+        if failures[0] == 1:
+            raise error
+        recovered.set()
+        return False
+
+    def fine() -> bool:
+        other.set()
+        return False
+
+    loop, _ = loop_of(Duty("failing", failing, NEVER_S), Duty("fine", fine, NEVER_S))
+    loop.start()
+    try:
+        assert other.wait(WAIT_S)
+        assert recovered.wait(WAIT_S)
+    finally:
+        loop.stop()
