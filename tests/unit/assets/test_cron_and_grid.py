@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from partita.assets import DefinitionError, count_fires, next_fires, previous_fires
 from partita.assets.partitions.cron import parse_cron
 from partita.assets.partitions.days import Calendar, day_rule
-from partita.assets.partitions.grid import time_grid
-from partita.assets.partitions.zones import from_epoch, resolve_wall, to_epoch, to_wall
+from partita.assets.partitions.grid import TimeGrid, time_grid
+from partita.assets.partitions.zones import changes_in, from_epoch, resolve_wall, to_epoch, to_wall
 
 # Around a change of every kind: gap and overlap at night, at midnight, over midnight, half-hour, two-hour, by a day.
 CHANGES = [
@@ -36,6 +36,7 @@ CHANGES = [
     ("Africa/Casablanca", date(2023, 4, 23)),
     ("Antarctica/Troll", date(2023, 3, 26)),
     ("Antarctica/Casey", date(2018, 3, 11)),
+    ("Antarctica/Casey", date(2018, 10, 7)),
     ("Australia/Lord_Howe", date(2019, 10, 6)),
     ("Australia/Lord_Howe", date(2020, 4, 5)),
     ("Pacific/Apia", date(2011, 12, 30)),
@@ -183,14 +184,39 @@ def test_a_weekday_rule_counts_as_a_walk_does(weekdays: set[int], start: int) ->
             count += 1
 
 
-def test_a_growing_table_changes_no_index() -> None:
+@pytest.mark.parametrize(
+    ("cron", "tz"), [("17 * * * *", "America/New_York"), ("0 0 * * *", "Pacific/Apia"), ("0 2 1 * *", "Europe/Berlin")]
+)
+def test_a_growing_table_changes_no_index(cron: str, tz: str) -> None:
     """Indexes stay what they were when far years are asked for later."""
-    grid = time_grid("17 3 * * *", "America/New_York")
-    asked = [to_epoch(datetime(year, 6, 1, tzinfo=UTC)) for year in (2016, 1975, 2040, 1990, 2016)]
+    grid = TimeGrid(parse_cron(cron), tz)
+    asked = [to_epoch(datetime(year, 6, 1, tzinfo=UTC)) for year in (2016, 2011, 1990, 2016)]
     before = [grid.index_from(second) for second in asked]
     grid.index_from(to_epoch(datetime(1920, 6, 1, tzinfo=UTC)))
-    grid.index_from(to_epoch(datetime(2090, 6, 1, tzinfo=UTC)))
+    grid.index_from(to_epoch(datetime(2060, 6, 1, tzinfo=UTC)))
     assert [grid.index_from(second) for second in asked] == before
+
+
+def test_skipped_times_on_both_sides_of_midnight_are_made_up_for_once() -> None:
+    """Pyongyang went from 23:30 on 4 May 2018 to midnight: 23:45 and the 00:00 after it are one instant."""
+    start = datetime(2018, 5, 4, 13, 50, tzinfo=UTC)
+    assert next_fires("0,45 0,23 * * *", "Asia/Pyongyang", start, 3) == [
+        datetime(2018, 5, 4, 14, 30, tzinfo=UTC),
+        datetime(2018, 5, 4, 15, 0, tzinfo=UTC),
+        datetime(2018, 5, 4, 15, 45, tzinfo=UTC),
+    ]
+
+
+def test_a_stay_of_one_week_is_seen() -> None:
+    """Recife changed its clocks on 8 October 2000 and back a week later."""
+    stays = [(b.at - a.at) / 86_400 for a, b in pairwise(changes_in("America/Recife", 2000)) if a.before == b.after]
+    assert round(min(stays)) == 7
+
+
+def test_a_gap_of_three_hours_is_not_made_up_for() -> None:
+    """Casey went from 04:00 to 07:00 on 7 October 2018."""
+    start = datetime(2018, 10, 5, 22, 0, tzinfo=UTC)
+    assert next_fires("0 5 * * *", "Antarctica/Casey", start, 1) == [datetime(2018, 10, 7, 18, 0, tzinfo=UTC)]
 
 
 def test_a_skipped_wall_time_is_the_first_instant_after_the_gap() -> None:

@@ -18,8 +18,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_S = 86_400
 EPOCH_DAY = EPOCH.toordinal()
 _WALL_EPOCH = EPOCH.replace(tzinfo=None)
-_STEP_S = 5 * DAY_S
-"""No zone ever kept an offset for less than this between two looks and came back: the shortest lasted 12 days."""
+_STEP_S = 3 * DAY_S
+"""The looks for changes are this far apart; the shortest stay of any zone is four days (Freetown, 1939)."""
 _NEVER_CHANGES = frozenset({"UTC", "Etc/UTC", "Etc/GMT", "GMT", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT"})
 LARGEST_GAP_S = 3 * 3600
 """Skipped times are made up for in gaps under this; larger jumps are changes of the date line."""
