@@ -1,6 +1,6 @@
 // A moment: relative in place, absolute with its zone on hover. A duration that grows while it is open.
 import { useNow, useZone } from "../lib/clock";
-import { absolute, between, duration, relative } from "../lib/format";
+import { absolute, between, duration, moment } from "../lib/format";
 
 export function Time({ at, none = "never" }: { at: string | null | undefined; none?: string }) {
   const now = useNow(5);
@@ -8,7 +8,7 @@ export function Time({ at, none = "never" }: { at: string | null | undefined; no
   if (!at) return <span className="quiet">{none}</span>;
   return (
     <time dateTime={at} data-tip={absolute(at, zone)} style={{ whiteSpace: "nowrap" }}>
-      {relative(at, now + 5_000)}
+      {moment(at, zone, now + 5_000)}
     </time>
   );
 }

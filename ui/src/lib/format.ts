@@ -44,6 +44,16 @@ export function relative(iso: string, now: number): string {
   return ahead ? `in ${n} ${unit}` : `${n} ${unit} ago`;
 }
 
+const FAR_S = 45 * 86400;
+
+/** Relative while that is easy to grasp; the plain date once it is weeks away. */
+export function moment(iso: string, zone: string, now: number): string {
+  if (Math.abs(now - Date.parse(iso)) / 1000 < FAR_S) return relative(iso, now);
+  return new Intl.DateTimeFormat("en-GB", { timeZone: zone, day: "numeric", month: "short", year: "numeric" }).format(
+    new Date(iso),
+  );
+}
+
 export function absolute(iso: string, zone: string): string {
   const text = new Intl.DateTimeFormat("en-GB", {
     timeZone: zone,

@@ -91,7 +91,7 @@ export function Lanes(props: Props) {
     <div className={`lanes${single ? " single" : ""}${picked.length > 0 ? " picking" : ""}`}>
       <div className="lane-axis" aria-hidden="true">
         <div className="lane-ticks" style={{ maxWidth }}>
-          {ticks(buckets, 14).map((tick) => (
+          {ticks(buckets, Math.max(2, Math.min(14, Math.floor(maxWidth / 68)))).map((tick) => (
             <span key={tick.index} style={{ left: `${(tick.index / buckets.length) * 100}%` }}>
               {tick.text}
             </span>

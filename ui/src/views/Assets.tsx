@@ -47,7 +47,9 @@ export function Assets() {
           testid="asset-select"
           width={240}
           mono
-          tip={"The selection grammar of the CLI:\nkey, raw/*, +upstream, downstream+, group:, tag:, owner:, kind:, and / or / not"}
+          tip={
+            "The selection grammar of the CLI:\nkey, raw/*, +upstream, downstream+, group:, tag:, owner:, kind:, and / or / not"
+          }
         />
         <Link className="btn" to="/graph" search={{ select: search.select }}>
           <Icon name="graph" size={14} />
@@ -106,13 +108,10 @@ function List({ assets }: { assets: AssetSummary[] }) {
     overscan: 12,
   });
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a virtual list cannot be a table; roles say what a table would
     <div className="vlist" role="table" aria-label="Assets" aria-rowcount={assets.length + 1}>
       {/* biome-ignore lint/a11y/useFocusableInteractive: a header row is not interactive */}
-      {/* biome-ignore lint/a11y/useSemanticElements: see above */}
       <div className="vrow vhead asset-cols" role="row">
         {["Key", "Partitions", "", "Fresh to", "Made", "Checks", "Group", "Automation"].map((name, i) => (
-          // biome-ignore lint/a11y/useSemanticElements: see above
           // biome-ignore lint/a11y/useFocusableInteractive: see above
           // biome-ignore lint/suspicious/noArrayIndexKey: the columns are fixed
           <span key={i} role="columnheader" className={i === 2 ? "num" : undefined}>

@@ -1,3 +1,140 @@
+// Who follows whom: consumers that materialize by themselves, and what they asked for lately, with the cause.
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { automation } from "../api/queries";
+import type { Automation } from "../api/types";
+import { Empty, Loaded } from "../design/Feedback";
+import { Time } from "../design/Time";
+import "./lists.css";
+
 export function AutomationView() {
-  return null;
+  const query = useQuery(automation());
+  return (
+    <div className="page">
+      <header className="page-head">
+        <h1>Automation</h1>
+      </header>
+      <div className="page-scroll">
+        <Loaded query={query}>
+          {(value) =>
+            value.consumers.length === 0 ? (
+              <Empty title="No asset is automated" command="@asset(automation=eager())">
+                An eager asset is materialized within a second of any of its upstreams. Declare it in the asset’s
+                decorator.
+              </Empty>
+            ) : (
+              <>
+                <Consumers list={value.consumers} />
+                <Requests list={value.requests} />
+              </>
+            )
+          }
+        </Loaded>
+      </div>
+    </div>
+  );
+}
+
+function AssetLink({ assetKey }: { assetKey: string }) {
+  return (
+    <Link className="link key" to="/asset" search={{ key: assetKey }}>
+      {assetKey}
+    </Link>
+  );
+}
+
+function Consumers({ list }: { list: Automation["consumers"] }) {
+  return (
+    <section className="section">
+      <header>
+        <h2>Consumers</h2>
+      </header>
+      <table className="table">
+        <thead>
+          <tr>
+            <th>Asset</th>
+            <th>Kind</th>
+            <th>Follows</th>
+            <th>Last asked</th>
+            <th style={{ width: "34%" }}>Because</th>
+          </tr>
+        </thead>
+        <tbody>
+          {list.map((consumer) => (
+            <tr key={consumer.key} data-testid="consumer-row" data-key={consumer.key}>
+              <td>
+                <AssetLink assetKey={consumer.key} />
+              </td>
+              <td>
+                <span className="tag">{consumer.type}</span>
+              </td>
+              <td>
+                <span className="row wrap">
+                  {consumer.upstream.map((key) => (
+                    <AssetLink key={key} assetKey={key} />
+                  ))}
+                </span>
+              </td>
+              <td>
+                <Time at={consumer.last_requested_at} />
+              </td>
+              <td className="mid">{consumer.last_reason ?? "–"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Requests({ list }: { list: Automation["requests"] }) {
+  return (
+    <section className="section">
+      <header>
+        <h2>Recent requests</h2>
+      </header>
+      {list.length === 0 ? (
+        <p className="quiet">None yet. The first publication of an upstream will show here.</p>
+      ) : (
+        <table className="table">
+          <thead>
+            <tr>
+              <th>When</th>
+              <th>Asset</th>
+              <th>Partition</th>
+              <th style={{ width: "40%" }}>Cause</th>
+              <th>Run</th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.map((request) => (
+              <tr key={`${request.at}${request.consumer}${request.partition}`}>
+                <td>
+                  <Time at={request.at} />
+                </td>
+                <td>
+                  <AssetLink assetKey={request.consumer} />
+                </td>
+                <td>
+                  <Link className="link mono" to="/asset" search={{ key: request.consumer, cell: request.partition }}>
+                    {request.partition}
+                  </Link>
+                </td>
+                <td className="mid">{request.cause}</td>
+                <td>
+                  {request.run_id === null ? (
+                    <span className="quiet">joined open work</span>
+                  ) : (
+                    <Link className="link mono" to="/runs/$runId" params={{ runId: String(request.run_id) }}>
+                      #{request.run_id}
+                    </Link>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
 }

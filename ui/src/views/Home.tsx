@@ -21,7 +21,9 @@ export function Home() {
       </header>
       <div className="page-scroll">
         <Loaded query={query} skeleton={<Skeleton rows={8} height={28} />}>
-          {(value) => (totalOf(value.counts) === 0 && value.recent_runs.length === 0 ? <First /> : <Body value={value} />)}
+          {(value) =>
+            totalOf(value.counts) === 0 && value.recent_runs.length === 0 ? <First /> : <Body value={value} />
+          }
         </Loaded>
       </div>
     </div>
@@ -71,6 +73,7 @@ function Needs({ list }: { list: Summary["needs_me"] }) {
 
 function Body({ value }: { value: Summary }) {
   const navigate = useNavigate();
+  const ended = value.recent_runs.filter((run) => !value.running_runs.some((open) => open.id === run.id));
   return (
     <>
       <div className="home-grid">
@@ -113,8 +116,8 @@ function Body({ value }: { value: Summary }) {
             Show all runs
           </Link>
         </header>
-        {value.recent_runs.length > 0 ? (
-          <RunTable runs={value.recent_runs} brief />
+        {ended.length > 0 ? (
+          <RunTable runs={ended} brief />
         ) : (
           <p className="quiet">Runs that ended will be listed here.</p>
         )}

@@ -1,3 +1,93 @@
+// The plan preview, the same for every action. It shows the value that will be executed; the button repeats its count.
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { post } from "../api/client";
+import { plan as planQuery } from "../api/queries";
+import type { Plan } from "../api/types";
+import { Empty, Loaded, Problem, Skeleton } from "../design/Feedback";
+import { Icon } from "../design/Icon";
+import { LaunchPanel } from "../plan/LaunchPanel";
+import { PlanBody } from "../plan/PlanBody";
+import { type PlanSearch, requestFrom } from "../plan/request";
+import "../plan/plan.css";
+
 export function PlanPreview() {
-  return null;
+  const search = useSearch({ from: "/plan" });
+  const navigate = useNavigate({ from: "/plan" });
+  const client = useQueryClient();
+  const query = useQuery({ ...planQuery(search.id ?? ""), enabled: Boolean(search.id) });
+  const again = useMutation({
+    mutationFn: (change: PlanSearch) => post<Plan>("/plans", requestFrom({ ...search, ...change })),
+    onSuccess: (plan, change) => {
+      client.setQueryData(planQuery(String(plan.id)).queryKey, plan);
+      void navigate({ search: { ...search, ...change, reason: undefined, id: String(plan.id) }, replace: true });
+    },
+  });
+  if (!search.id && !search.selection)
+    return (
+      <div className="page">
+        <div className="page-scroll" style={{ paddingTop: 24 }}>
+          <Empty title="No plan is named in the address" command="partita plan '*'">
+            Select partitions of an asset and choose “Preview plan”.
+          </Empty>
+        </div>
+      </div>
+    );
+  return (
+    <div className="page">
+      <header className="page-head">
+        {search.selection && (
+          <Link
+            className="btn bare icon"
+            to="/asset"
+            search={{ key: search.selection, sel: search.partitions }}
+            aria-label="Back to the selection"
+            data-tip="Back to the selection"
+          >
+            <Icon name="left" />
+          </Link>
+        )}
+        <h1>Plan</h1>
+        {again.isPending && <span className="quiet">Planning again…</span>}
+      </header>
+      <div className="page-scroll">
+        {search.id ? (
+          query.error ? (
+            <Problem error={query.error}>
+              {search.selection && (
+                <button type="button" className="btn small" onClick={() => again.mutate({})}>
+                  Plan again
+                </button>
+              )}
+            </Problem>
+          ) : (
+            <Loaded query={query} skeleton={<Skeleton rows={10} />}>
+              {(plan) => (
+                <div className="plan-layout" data-testid="plan" data-plan={plan.id}>
+                  <PlanBody
+                    plan={plan}
+                    reason={search.reason ?? null}
+                    onReason={(reason) =>
+                      void navigate({ search: (before) => ({ ...before, reason: reason ?? undefined }), replace: true })
+                    }
+                  />
+                  <LaunchPanel
+                    key={plan.id}
+                    plan={plan}
+                    search={search}
+                    onChange={(change) => again.mutate(change)}
+                    error={again.error}
+                  />
+                </div>
+              )}
+            </Loaded>
+          )
+        ) : (
+          <button type="button" className="btn primary" onClick={() => again.mutate({})}>
+            Preview plan
+          </button>
+        )}
+      </div>
+    </div>
+  );
 }

@@ -2,8 +2,8 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { Counts, RunSummary } from "../api/types";
 import { MiniBar, StateChip } from "../design/StateChip";
-import { Elapsed, Time } from "../design/Time";
 import { lookKey } from "../design/states";
+import { Elapsed, Time } from "../design/Time";
 import { count } from "../lib/format";
 
 /** Task tallies in the cells' vocabulary, so that one bar serves both. */
@@ -44,7 +44,12 @@ export function RunTable({ runs, brief = false }: { runs: RunSummary[]; brief?: 
             onClick={() => void navigate({ to: "/runs/$runId", params: { runId: String(run.id) } })}
           >
             <td>
-              <Link to="/runs/$runId" params={{ runId: String(run.id) }} className="mono" onClick={(event) => event.stopPropagation()}>
+              <Link
+                to="/runs/$runId"
+                params={{ runId: String(run.id) }}
+                className="mono"
+                onClick={(event) => event.stopPropagation()}
+              >
                 #{run.id}
               </Link>
             </td>

@@ -42,7 +42,13 @@ export function Runs() {
             runs.length > 0 ? (
               <>
                 <RunTable runs={runs} />
-                <Pager page={page} size={PAGE} total={total} what="runs" onPage={(next) => void navigate({ search: (before) => ({ ...before, page: String(next) }) })} />
+                <Pager
+                  page={page}
+                  size={PAGE}
+                  total={total}
+                  what="runs"
+                  onPage={(next) => void navigate({ search: (before) => ({ ...before, page: String(next) }) })}
+                />
               </>
             ) : search.state ? (
               <Empty title={`No run is ${wordOf(search.state)}`}>Choose the chip again to see all runs.</Empty>

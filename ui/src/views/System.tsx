@@ -1,3 +1,122 @@
+// The parts of partita itself: each with its last sign of life and, when sick, its symptom in words.
+import { useQuery } from "@tanstack/react-query";
+import { system } from "../api/queries";
+import type { SystemStatus } from "../api/types";
+import { Loaded } from "../design/Feedback";
+import { StateGlyph } from "../design/StateGlyph";
+import { Time } from "../design/Time";
+import { duration } from "../lib/format";
+import "./lists.css";
+
 export function System() {
-  return null;
+  const query = useQuery(system());
+  return (
+    <div className="page">
+      <header className="page-head">
+        <h1>System</h1>
+        {query.data && (
+          <span className="quiet">
+            partita {query.data.version}, database pulse <Time at={query.data.db_pulse_at} />
+          </span>
+        )}
+      </header>
+      <div className="page-scroll">
+        <Loaded query={query}>
+          {(value) => (
+            <>
+              <Components list={value.components} />
+              <Duties list={value.duties} />
+            </>
+          )}
+        </Loaded>
+      </div>
+    </div>
+  );
+}
+
+function lookOf(state: string): string {
+  if (/^(ok|alive|up|serving|active|running|ready|healthy)$/.test(state)) return "fresh";
+  if (/^(late|draining|loading|starting|degraded|slow)$/.test(state)) return "stale";
+  return "failed";
+}
+
+function Components({ list }: { list: SystemStatus["components"] }) {
+  return (
+    <section className="section">
+      <header>
+        <h2>Processes</h2>
+      </header>
+      <table className="table">
+        <thead>
+          <tr>
+            <th>Kind</th>
+            <th>Name</th>
+            <th>State</th>
+            <th>Last seen</th>
+            <th style={{ width: "44%" }}>Symptom</th>
+          </tr>
+        </thead>
+        <tbody>
+          {list.map((component) => (
+            <tr
+              key={`${component.kind}${component.name}`}
+              data-testid="component-row"
+              data-kind={component.kind}
+              data-state={component.state}
+            >
+              <td className="mid">{component.kind}</td>
+              <td className="mono">{component.name}</td>
+              <td>
+                <span className="chip">
+                  <StateGlyph state={lookOf(component.state)} />
+                  {component.state}
+                </span>
+              </td>
+              <td>
+                <Time at={component.last_seen_at} />
+              </td>
+              <td className={component.symptom ? "" : "quiet"}>{component.symptom ?? "none"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Duties({ list }: { list: SystemStatus["duties"] }) {
+  return (
+    <section className="section">
+      <header>
+        <h2>Duties</h2>
+        <span className="quiet">Work that any scheduler may hold; another takes it over when its holder dies.</span>
+      </header>
+      {list.length === 0 ? (
+        <p className="quiet">No duty has run yet. Is a scheduler running?</p>
+      ) : (
+        <table className="table">
+          <thead>
+            <tr>
+              <th>Duty</th>
+              <th>Holder</th>
+              <th>Last ran</th>
+              <th className="num">Took</th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.map((duty) => (
+              <tr key={duty.name}>
+                <td>{duty.name}</td>
+                <td className="mono">{duty.holder ?? "–"}</td>
+                <td>
+                  <Time at={duty.last_ran_at} />
+                </td>
+                <td className="num">{duty.last_ms === null ? "–" : duration(duty.last_ms / 1000)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
 }

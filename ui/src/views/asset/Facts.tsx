@@ -5,7 +5,7 @@ import type { AssetDetail } from "../../api/types";
 import { Icon } from "../../design/Icon";
 import { StateGlyph } from "../../design/StateGlyph";
 import { Time } from "../../design/Time";
-import { duration, shortHash } from "../../lib/format";
+import { duration, plural, shortHash } from "../../lib/format";
 
 export function Facts({ asset }: { asset: AssetDetail }) {
   return (
@@ -98,8 +98,16 @@ function text(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return String(value);
   if (Array.isArray(value)) return value.length === 0 ? null : value.map(text).join(", ");
+  const named = value as { name?: unknown; slots?: unknown };
+  if (typeof named.name === "string" && typeof named.slots === "number")
+    return `${named.name} (${plural(named.slots, "slot")})`;
   const fields = Object.entries(value as Record<string, unknown>).filter(([, v]) => v !== null && v !== undefined);
-  return fields.map(([name, v]) => `${name.replaceAll("_", " ")} ${text(v)}`).join(", ") || null;
+  return fields.map(([name, v]) => fieldText(name, v)).join(", ") || null;
+}
+
+function fieldText(name: string, value: unknown): string {
+  const seconds = name.endsWith("_s") && typeof value === "number";
+  return `${name.replace(/_s$/, "").replaceAll("_", " ")} ${seconds ? duration(value) : text(value)}`;
 }
 
 function Definition({ asset }: { asset: AssetDetail }) {

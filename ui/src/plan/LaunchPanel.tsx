@@ -1,0 +1,206 @@
+// The one place that launches: options that plan again, estimate and pools, and the button that repeats the count.
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { ApiError, post } from "../api/client";
+import type { Plan } from "../api/types";
+import { CopyButton } from "../design/Copy";
+import { Problem } from "../design/Feedback";
+import { StateGlyph } from "../design/StateGlyph";
+import { useNow } from "../lib/clock";
+import { count, duration, plural } from "../lib/format";
+import type { PlanSearch } from "./request";
+
+type Props = { plan: Plan; search: PlanSearch; onChange: (change: PlanSearch) => void; error: unknown };
+
+export function LaunchPanel({ plan, search, onChange, error }: Props) {
+  const navigate = useNavigate();
+  const [name, setName] = useState("");
+  const [maxActive, setMaxActive] = useState("");
+  const now = useNow(5);
+  const asBackfill = search.as !== "run";
+  const launch = useMutation({
+    mutationFn: () =>
+      post<{ run_id: number; backfill_id: number | null }>(`/plans/${plan.id}/launch`, {
+        confirm_cells: plan.cell_count,
+        name: asBackfill && name ? name : undefined,
+        max_active: asBackfill && maxActive ? Number(maxActive) : undefined,
+      }),
+    onSuccess: ({ run_id, backfill_id }) =>
+      backfill_id === null
+        ? navigate({ to: "/runs/$runId", params: { runId: String(run_id) } })
+        : navigate({ to: "/backfills/$backfillId", params: { backfillId: String(backfill_id) } }),
+  });
+  const left = (Date.parse(plan.expires_at) - now) / 1000;
+  const expired = left <= 0;
+  const differs = launch.error instanceof ApiError && launch.error.status === 409;
+  return (
+    <aside className="launch panel" aria-label="Launch">
+      <Options search={search} onChange={onChange} />
+      {asBackfill && !plan.nothing_to_do && (
+        <div className="launch-fields">
+          <label>
+            <span className="quiet">Name</span>
+            <input
+              className="field"
+              value={name}
+              placeholder="optional"
+              data-testid="backfill-name"
+              onChange={(event) => setName(event.target.value)}
+            />
+          </label>
+          <label data-tip="At most so many tasks of this backfill at once. Empty: as many as the pools admit.">
+            <span className="quiet">Tasks at once</span>
+            <input
+              className="field"
+              inputMode="numeric"
+              value={maxActive}
+              placeholder="no limit"
+              onChange={(event) => setMaxActive(event.target.value.replace(/\D/g, ""))}
+            />
+          </label>
+        </div>
+      )}
+      {plan.nothing_to_do ? (
+        <p className="row launch-nothing" data-testid="nothing-to-do">
+          <StateGlyph state="fresh" size={14} />
+          Nothing to do: every selected cell is fresh.
+        </p>
+      ) : expired ? (
+        <>
+          <p className="tone-amber">This plan has expired. The world may have moved since.</p>
+          <button type="button" className="btn primary big" onClick={() => onChange({})}>
+            Plan again
+          </button>
+        </>
+      ) : (
+        <button
+          type="button"
+          className="btn primary big"
+          data-testid="confirm-plan"
+          aria-busy={launch.isPending}
+          onClick={() => {
+            if (!launch.isPending) launch.mutate();
+          }}
+        >
+          Materialize {plural(plan.cell_count, "cell")}
+        </button>
+      )}
+      {launch.error && (
+        <Problem error={launch.error}>
+          {differs && (
+            <button type="button" className="btn small" onClick={() => onChange({})}>
+              Plan again
+            </button>
+          )}
+        </Problem>
+      )}
+      {error ? <Problem error={error} /> : null}
+      <Estimate plan={plan} />
+      <Pools plan={plan} />
+      <section>
+        <h3 className="row">
+          <span className="grow">As CLI</span>
+          <CopyButton text={plan.cli} what="Copy as CLI" label />
+        </h3>
+        <pre className="cli">{plan.cli}</pre>
+      </section>
+      <p className="quiet">
+        Plan <span className="mono">{plan.hash.slice(0, 14)}</span>
+        {!expired && `, valid for ${duration(left)}`}
+      </p>
+    </aside>
+  );
+}
+
+function Options({ search, onChange }: Pick<Props, "search" | "onChange">) {
+  if (!search.selection) return null;
+  const everything = search.mode === "all";
+  return (
+    <div className="stack">
+      <span className="segmented" style={{ alignSelf: "flex-start" }}>
+        <button
+          type="button"
+          aria-pressed={search.as !== "run"}
+          data-tip="Named and paced, with its own progress page"
+          onClick={() => onChange({ as: "backfill" })}
+        >
+          As backfill
+        </button>
+        <button
+          type="button"
+          aria-pressed={search.as === "run"}
+          data-tip="One run"
+          onClick={() => onChange({ as: "run" })}
+        >
+          As run
+        </button>
+      </span>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={everything}
+          onChange={(event) => onChange({ mode: event.target.checked ? "all" : undefined })}
+        />
+        Make fresh partitions again too
+      </label>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={search.upstream === "1"}
+          onChange={(event) => onChange({ upstream: event.target.checked ? "1" : undefined })}
+        />
+        Include what is needed upstream
+      </label>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={search.downstream === "1"}
+          onChange={(event) => onChange({ downstream: event.target.checked ? "1" : undefined })}
+        />
+        Include what depends on it downstream
+      </label>
+    </div>
+  );
+}
+
+function Estimate({ plan }: { plan: Plan }) {
+  if (plan.nothing_to_do) return null;
+  return (
+    <section>
+      <h3>Estimate</h3>
+      {plan.estimate ? (
+        <p>
+          <strong>{duration(plan.estimate.makespan_s)}</strong>{" "}
+          <span className="quiet">
+            {plan.estimate.basis} ({plural(plan.estimate.sample_size, "sample")})
+          </span>
+        </p>
+      ) : (
+        <p className="quiet">None yet: these steps have no finished attempts to learn from.</p>
+      )}
+    </section>
+  );
+}
+
+function Pools({ plan }: { plan: Plan }) {
+  if (plan.pools.length === 0) return null;
+  return (
+    <section>
+      <h3>Pools</h3>
+      {plan.pools.map((pool) => (
+        <div key={pool.name} className="plan-pool">
+          <p className="row">
+            <span className="mono grow">{pool.name}</span>
+            <span className="quiet">
+              {count(pool.held)} of {count(pool.slots)} held, {count(pool.wanted)} wanted
+            </span>
+          </p>
+          <span className="meter">
+            <span style={{ width: `${Math.min(100, ((pool.held + pool.wanted) / Math.max(1, pool.slots)) * 100)}%` }} />
+          </span>
+        </div>
+      ))}
+    </section>
+  );
+}

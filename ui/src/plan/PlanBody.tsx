@@ -1,0 +1,158 @@
+// What a plan will do and what it will not: the sentence, reasons that filter, waves as columns, assets, the blocked.
+import { Link } from "@tanstack/react-router";
+import type { Plan } from "../api/types";
+import { StateGlyph } from "../design/StateGlyph";
+import { count, plural } from "../lib/format";
+import { filterByReason, reasonLook, reasonsOf } from "./reasons";
+
+type Props = { plan: Plan; reason: string | null; onReason: (reason: string | null) => void };
+
+export function PlanBody({ plan, reason, onReason }: Props) {
+  const shown = filterByReason(plan.assets, reason);
+  return (
+    <div className="plan-main">
+      <p className="plan-sentence" data-testid="plan-sentence">
+        {plan.sentence}
+      </p>
+      <fieldset className="chips" aria-label="Filter by reason">
+        {reasonsOf(plan.by_reason).map(([code, n]) => (
+          <button
+            key={code}
+            type="button"
+            className="chip boxed"
+            data-testid="plan-reason"
+            data-reason={code}
+            aria-pressed={reason === code}
+            onClick={() => onReason(reason === code ? null : code)}
+          >
+            <StateGlyph state={reasonLook(code).state} />
+            <span className="n">{count(n)}</span>
+            {reasonLook(code).word}
+          </button>
+        ))}
+        {plan.joined > 0 && (
+          <span
+            className="chip boxed"
+            data-tip="These cells belong to a task that is already open; the request joins it."
+          >
+            <StateGlyph state="scheduled" />
+            <span className="n">{count(plan.joined)}</span>
+            join open work
+          </span>
+        )}
+      </fieldset>
+      {plan.waves.length > 0 && <Waves plan={plan} keys={new Set(shown.map(({ asset }) => asset.key))} />}
+      {shown.length > 0 && (
+        <section className="section">
+          <header>
+            <h2>{plural(shown.length, "asset")}</h2>
+          </header>
+          <table className="table">
+            <thead>
+              <tr>
+                <th>Asset</th>
+                <th className="num">Wave</th>
+                <th className="num">Cells</th>
+                <th className="num">Tasks</th>
+                <th style={{ width: "45%" }}>Because</th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map(({ asset, cells }) => (
+                <tr key={asset.key} data-testid="plan-asset" data-key={asset.key}>
+                  <td>
+                    <Link className="link key" to="/asset" search={{ key: asset.key }}>
+                      {asset.key}
+                    </Link>
+                  </td>
+                  <td className="num">{asset.wave + 1}</td>
+                  <td className="num">{count(cells)}</td>
+                  <td className="num">{count(asset.tasks)}</td>
+                  <td>
+                    {Object.entries(asset.by_reason)
+                      .filter(([code]) => reason === null || code === reason)
+                      .map(([code, part]) => (
+                        <span key={code} className="because">
+                          <StateGlyph state={reasonLook(code).state} />
+                          {count(part?.count ?? 0)} {part?.text || reasonLook(code).word}
+                        </span>
+                      ))}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      {plan.blocked.length > 0 && <Blocked plan={plan} />}
+    </div>
+  );
+}
+
+function Waves({ plan, keys }: { plan: Plan; keys: Set<string> }) {
+  const critical = new Set(plan.estimate?.critical_path ?? []);
+  const most = Math.max(1, ...plan.waves.map((wave) => wave.cells));
+  return (
+    <section className="section">
+      <header>
+        <h2>{plural(plan.waves.length, "wave")}</h2>
+        <span className="quiet">Each starts as its inputs are published, partition by partition.</span>
+      </header>
+      <ol className="waves">
+        {plan.waves.map((wave, i) => (
+          <li key={wave.index} className="wave" data-testid="plan-wave">
+            <p className="row">
+              <strong>Wave {i + 1}</strong>
+              <span className="quiet">
+                {plural(wave.cells, "cell")}, {plural(wave.tasks, "task")}
+              </span>
+            </p>
+            <span className="meter">
+              <span style={{ width: `${(wave.cells / most) * 100}%` }} />
+            </span>
+            <ul>
+              {wave.assets.map((key) => (
+                <li
+                  key={key}
+                  className={`key${keys.has(key) ? "" : " faded"}`}
+                  data-tip={critical.has(key) ? `${key}\nOn the critical path` : key}
+                >
+                  {critical.has(key) && <i className="critical" />}
+                  {key}
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Blocked({ plan }: { plan: Plan }) {
+  return (
+    <section className="section" data-testid="plan-blocked">
+      <header>
+        <h2>Will not run</h2>
+        <span className="quiet">
+          {plural(
+            plan.blocked.reduce((sum, each) => sum + each.count, 0),
+            "cell",
+          )}
+        </span>
+      </header>
+      <ul className="stack">
+        {plan.blocked.map((each) => (
+          <li key={`${each.key}${each.reason}`} className="row">
+            <StateGlyph state="upstream_failed" />
+            <span className="num">{count(each.count)}</span>
+            <Link className="link key" to="/asset" search={{ key: each.key }}>
+              {each.key}
+            </Link>
+            <span className="mid">{each.text}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
