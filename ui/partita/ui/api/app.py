@@ -24,9 +24,11 @@ PREFIX = "/api/v1"
 
 def create_app(services: Services, *, root_path: str = "") -> FastAPI:
     """The whole application. `root_path` is the path under which a proxy publishes it ("" or "/data/partita")."""
-    app = _bare(lifespan=_running, root_path=root_path)
+    app = _bare(lifespan=_running)
     app.state.services = services
     app.add_middleware(static.SecurityHeaders)
+    if root_path.strip("/"):
+        app.add_middleware(static.UnderPath, prefix=root_path)
     static.install(app)
     return app
 
@@ -43,9 +45,7 @@ async def _running(app: FastAPI) -> AsyncIterator[None]:
         yield
 
 
-def _bare(
-    *, lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None, root_path: str = ""
-) -> FastAPI:
+def _bare(*, lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None) -> FastAPI:
     app = FastAPI(
         title="partita",
         version="1",  # of the contract: the schema must not change with every release
@@ -54,7 +54,6 @@ def _bare(
         redoc_url=None,
         openapi_url=None,
         lifespan=lifespan,
-        root_path=root_path,
     )
     for router in (assets.router, plans.router, runs.router, system.router):
         app.include_router(router, prefix=PREFIX)

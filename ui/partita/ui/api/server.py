@@ -89,7 +89,6 @@ def server_of(services: Services, *, host: str, port: int, root_path: str = "") 
             create_app(services, root_path=root_path),
             host=host,
             port=port,
-            root_path=root_path,
             log_config=None,
             access_log=False,
             server_header=False,

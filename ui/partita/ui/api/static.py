@@ -55,6 +55,21 @@ class SecurityHeaders:
         await self._app(scope, receive, with_headers if scope["type"] == "http" else send)
 
 
+class UnderPath:
+    """Serves under a prefix, whether the proxy in front strips it from the path or not."""
+
+    def __init__(self, app: ASGIApp, prefix: str) -> None:
+        self._app = app
+        self._prefix = "/" + prefix.strip("/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            path = scope["path"]
+            inside = path == self._prefix or path.startswith(f"{self._prefix}/")
+            scope = {**scope, "root_path": self._prefix, "path": path if inside else self._prefix + path}
+        await self._app(scope, receive, send)
+
+
 def install(app: FastAPI, folder: Path = FOLDER) -> None:
     async def page(request: Request, path: str) -> Response:
         return _answer(folder, path, str(request.scope.get("root_path", "")))

@@ -81,24 +81,23 @@ class Subscription:
 
 
 class EventFeed:
-    """Bound to the event loop that runs it. `on_wake` subscribes a callback to the wake-ups of the deployment."""
+    """Bound to the event loop that runs it. `on_wake` subscribes a callback to the wake-ups of the deployment; it is called at
+    once, because subscriptions come before wake-ups start."""
 
     def __init__(self, backend: Backend, on_wake: Callable[[Callable[[], None]], None]) -> None:
         self._backend = backend
-        self._on_wake = on_wake
         self._position: Position | None = None
         self._ring: deque[LiveEvent] = deque(maxlen=RING_LIMIT)
         self._subscriptions: set[Subscription] = set()
         self._woken = asyncio.Event()
-
-    def connect(self) -> None:
-        """Subscribes to wake-ups; before they start."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._on_wake(self._wake)
+        on_wake(self._wake)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         self._loop = asyncio.get_running_loop()
+        with suppress(StoreError):  # `_step` asks again
+            self._position = await asyncio.to_thread(self._end)
         task = asyncio.create_task(self._follow(), name="event feed")
         try:
             yield

@@ -201,11 +201,14 @@ class SystemService:
 
 
 async def _reload_all(addresses: Sequence[str]) -> None:
-    from partita.grpc.client import CodeLocationClient
+    from partita.grpc.client import CodeLocationClient, CodeServerError
 
     async def reload(address: str) -> None:
-        async with CodeLocationClient(address) as client:
-            await client.reload()
+        try:
+            async with CodeLocationClient(address) as client:
+                await client.reload()
+        except CodeServerError as error:
+            raise Unavailable(error.what, rule=error.rule, fix=error.fix) from error
 
     await asyncio.gather(*(reload(address) for address in addresses))
 

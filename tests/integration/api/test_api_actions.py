@@ -1,0 +1,176 @@
+"""Planning, launching, cancelling and following through the API, on real Postgres."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+
+def post(client: httpx.Client, path: str, body: dict[str, Any] | None = None, *, status: int = 200) -> Any:
+    answer = client.post(f"/api/v1{path}", json=body if body is not None else {})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def get(client: httpx.Client, path: str, **query: Any) -> Any:
+    answer = client.get(f"/api/v1{path}", params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+ASK = {"selection": "delays", "partitions": "2013-01-01..2013-01-03", "upstream": True}
+
+
+def test_a_plan_is_shown_confirmed_by_its_count_and_launched(world: Any, client: httpx.Client) -> None:
+    """Law 6: nothing acts without a preview of the same value."""
+    world.activate()
+    plan = post(client, "/plans", ASK)
+    assert plan["cell_count"] == 3 + 3 * 4 + 3
+    assert plan["by_reason"] == {"missing": 18}
+    assert plan["sentence"] == "Materialize 18 cells of 3 assets: 18 missing"
+    assert plan["cli"] == "partita materialize delays --partitions 2013-01-01..2013-01-03 --upstream"
+    assert [wave["assets"] for wave in plan["waves"]] == [["raw/flights", "weather"], ["delays"]]
+    assert plan["estimate"] is None
+    assert plan["pools"] == [{"name": "default", "slots": 128, "held": 0, "wanted": plan["task_count"]}]
+    assert get(client, f"/plans/{plan['id']}") == plan
+    assert get(client, "/runs")["total"] == 0
+
+    wrong = post(client, f"/plans/{plan['id']}/launch", {"confirm_cells": 17}, status=409)
+    assert wrong["error"]["rule"] == "what runs is what was shown"
+    assert get(client, "/runs")["total"] == 0
+
+    launched = post(client, f"/plans/{plan['id']}/launch", {"confirm_cells": 18})
+    assert launched["backfill_id"] is None
+    assert "partita_scheduled" in world.woken
+    run = get(client, f"/runs/{launched['run_id']}")
+    assert (run["state"], run["task_count"]) == ("running", plan["task_count"])
+    assert run["cause"] == {"kind": "api", "by": "ann", "text": plan["sentence"]}
+    assert run["snapshots"][0]["location"] == "flights"
+
+    world.work()
+    run = get(client, f"/runs/{launched['run_id']}")
+    assert run["state"] == "success"
+    assert run["cells"] == {"published": 18, "unchanged": 0, "skipped": 0, "failed": 0, "total": 18}
+    assert run["critical_path"], "the chain that the run waited for"
+    again = post(client, "/plans", ASK)
+    assert (again["nothing_to_do"], again["sentence"]) == (True, "Nothing to do")
+    post(client, f"/plans/{again['id']}/launch", {"confirm_cells": 0}, status=400)
+
+
+def test_a_plan_that_is_no_longer_true_is_refused_with_the_difference(world: Any, client: httpx.Client) -> None:
+    world.activate()
+    plan = post(client, "/plans", {"selection": "raw/flights"})
+    world.launch("raw/flights", partitions="2013-01-01")
+    world.work()
+    refused = post(client, f"/plans/{plan['id']}/launch", {"confirm_cells": 31}, status=409)
+    assert "1 cell of raw/flights dropped out" in refused["error"]["what"]
+    assert get(client, "/runs")["total"] == 1
+
+
+def test_a_malformed_request_is_refused_with_the_field(world: Any, client: httpx.Client) -> None:
+    world.activate()
+    both = post(client, "/plans", {"selection": "*", "partitions": "all", "from_key": "2013"}, status=422)
+    assert "not both" in both["error"]["rule"]
+    unknown = post(client, "/plans", {"selection": "*", "colour": "red"}, status=422)
+    assert unknown["error"]["what"] == "`colour` cannot be used"
+    param = post(client, "/plans", {"selection": "delays", "upstream": True, "params": {"flor": 1}}, status=400)
+    assert "floor" in param["error"]["fix"]
+    gone = client.get("/api/v1/plans/999").json()
+    assert gone["error"]["what"] == "there is no plan 999"
+
+
+def test_tasks_and_attempts_tell_state_reason_and_error(world: Any, client: httpx.Client) -> None:
+    world.activate()
+    run_id = world.launch("delays", **{key: value for key, value in ASK.items() if key != "selection"})
+    tasks = get(client, f"/runs/{run_id}/tasks", asset="delays")
+    assert tasks["total"] == 3
+    assert tasks["tasks"][0]["state"] == "none"
+    assert tasks["tasks"][0]["reason"]["code"] == "upstream"
+    assert "waits for" in tasks["tasks"][0]["reason"]["text"]
+    assert tasks["tasks"][0]["max_attempts"] == 3
+    assert tasks["tasks"][0]["partitions_text"] == "2013-01-01"
+    why = get(client, "/why", key="delays", partition="2013-01-01")
+    assert why["state"] == "scheduled"
+    assert "the task waits for" in why["sentence"]
+    queue = get(client, "/queue")
+    assert queue["by_state"]["scheduled"] == 3 + 12
+    assert len(queue["waiting"]) == 15
+
+    world.work(
+        result=lambda claimed: world.failed(claimed) if claimed.task.step == "weather" else world.written(claimed)
+    )
+    run = get(client, f"/runs/{run_id}")
+    assert run["state"] == "failed"
+    assert run["tallies"] == {"success": 3, "failed": 12, "upstream_failed": 3}
+    row = get(client, f"/runs/{run_id}/tasks", state="failed", limit=1)["tasks"][0]
+    assert row["attempts"][0]["state"] == "failed"
+    task = get(client, f"/tasks/{row['id']}")
+    assert task["cells"][0]["state"] == "failed"
+    attempt = get(client, f"/attempts/{row['attempts'][0]['id']}")
+    assert attempt["traceback"].endswith("no such column 'dep_delay'")
+    cell = get(client, "/asset/cell", key="weather", partition=task["cells"][0]["partition"])
+    assert cell["state"] == "failed"
+    assert cell["last_attempt"]["id"] == attempt["id"]
+    needs = get(client, "/summary")["needs_me"]
+    assert any(one["text"] == "weather: 12 partitions failed" for one in needs)
+
+
+def test_cancelling_a_run_ends_what_has_not_started(world: Any, client: httpx.Client) -> None:
+    world.activate()
+    run_id = world.launch("raw/flights")
+    world.work(limit=4)
+    post(client, f"/runs/{run_id}/cancel")
+    world.work()
+    run = get(client, f"/runs/{run_id}")
+    assert (run["state"], run["tallies"]) == ("cancelled", {"success": 4, "cancelled": 27})
+    assert client.post("/api/v1/runs/99/cancel").status_code == 404
+
+
+def test_a_backfill_has_a_name_a_limit_progress_and_an_end(world: Any, client: httpx.Client) -> None:
+    world.activate()
+    plan = post(
+        client,
+        "/plans",
+        {"selection": "raw/flights", "from_key": "2013-01-01", "to_key": "2013-01-09", "as": "backfill"},
+    )
+    assert plan["cli"].startswith("partita backfill create raw/flights --from 2013-01-01 --to 2013-01-09")
+    made = post(client, f"/plans/{plan['id']}/launch", {"confirm_cells": 9, "name": "first days", "max_active": 3})
+    backfill = get(client, f"/backfills/{made['backfill_id']}")
+    assert (backfill["name"], backfill["max_active"], backfill["state"]) == ("first days", 3, "running")
+    assert backfill["partitions_text"] == "2013-01-01..2013-01-09"
+    assert backfill["progress"] == [{"asset": "raw/flights", "counts": {"scheduled": 9}, "total": 9}]
+    assert len(world.claim(20)) == 3, "no more than max_active at once"
+    listed = get(client, "/backfills")
+    assert (listed["total"], listed["backfills"][0]["progress"][0]["counts"]) == (1, {"running": 3, "scheduled": 6})
+    assert get(client, "/runs")["runs"][0]["backfill_id"] == made["backfill_id"]
+    pools = {one["name"]: one for one in get(client, "/pools")}
+    assert pools["default"]["held"] == 3
+    assert len(pools["default"]["holders"]) == 3
+    post(client, f"/backfills/{made['backfill_id']}/cancel")
+    assert get(client, f"/backfills/{made['backfill_id']}")["progress"][0]["counts"] == {"running": 3, "cancelled": 6}
+
+
+def test_the_system_page_names_what_is_missing_and_what_one_sees_then(world: Any, client: httpx.Client) -> None:
+    """S-039."""
+    world.activate()
+    system = get(client, "/system")
+    states = {one["kind"]: one for one in system["components"]}
+    assert states["scheduler"]["state"] == "down"
+    assert "nothing starts" in states["scheduler"]["symptom"]
+    assert (states["code-server"]["state"], states["code-server"]["symptom"]) == ("ok", None)
+    assert states["database"]["state"] == "ok"
+    with world.store.begin() as tx:
+        tx.put_component("scheduler-1", "scheduler", "scheduler", 1)
+        tx.note_duty("admit", "scheduler-1", 1.5)
+    system = get(client, "/system")
+    assert {one["kind"]: one["state"] for one in system["components"]}["scheduler"] == "ok"
+    assert system["duties"][0]["name"] == "admit"
+
+
+def test_a_reload_without_a_live_server_says_how_to_start_one(world: Any, client: httpx.Client) -> None:
+    world.activate()
+    assert client.post("/api/v1/locations/flihgts/reload").status_code == 404
+    answer = client.post("/api/v1/locations/flights/reload")
+    assert answer.status_code == 503
+    assert "127.0.0.1:1" in answer.json()["error"]["what"]
