@@ -21,6 +21,7 @@ import psycopg
 
 from partita.core.config import Config, load_config
 from partita.core.embedded import EmbeddedPostgres
+from partita.core.runtime.stopping import STOP_WITH_PARENT
 
 _POLL_S = 0.05
 _STOP_S = 40.0
@@ -40,7 +41,7 @@ class Deployed:
         hidden = {"PARTITA_DATABASE_URL", "PARTITA_HOME", "PARTITA_PROJECT", "PARTITA_LAKE", "PARTITA_API_PORT"}
         inherited = {name: value for name, value in os.environ.items() if name not in hidden}
         self.env = {
-            **inherited, "PARTITA_PROJECT": str(folder), "PARTITA_API_PORT": str(self.port), **(env or {}),
+            **inherited, "PARTITA_PROJECT": str(folder), "PARTITA_API_PORT": str(self.port), STOP_WITH_PARENT: "1", **(env or {}),
         }  # fmt: skip
         self.config: Config = load_config(folder, environ=self.env)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -63,6 +64,7 @@ class Deployed:
             process = subprocess.Popen(
                 [sys.executable, "-m", "partita.ui.cli", *command],
                 env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True,  # Ctrl-C is for whoever drives: it stops the processes once, in order
             )  # fmt: skip
         self.processes[name or command[0]] = process
         return process

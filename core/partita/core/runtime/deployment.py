@@ -45,6 +45,16 @@ class Deployment:
         return f"<Deployment {self.config.file}>"
 
     def __enter__(self) -> Self:
+        try:
+            self._open()
+        except BaseException:  # also Ctrl-C while Postgres starts: nothing may be left running
+            self._stopping.set()
+            if self._embedded is not None:
+                self._embedded.stop()
+            raise
+        return self
+
+    def _open(self) -> None:
         if self._embedded is not None:
             self.url = self._embedded.start()
             self._spawn(self._watch_postgres, "postgres-watch")
@@ -53,7 +63,6 @@ class Deployment:
         migrate(self.url)
         self.store = open_store(self.url, pool_size=self.config.database.pool_size)
         self.hub = WakeHub(self.url)
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

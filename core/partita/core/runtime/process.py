@@ -1,16 +1,12 @@
 """The processes of the control plane: `run_scheduler`, `run_worker`, and the parts of `partita dev`.
 
-Owns signals and the order of start and stop. SIGTERM and SIGINT stop in order; a second one ends at once. Everything may also be
-killed: what a process held is judged by the others.
+Owns the order of start and stop. Everything may also be killed: what a process held is judged by the others.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 
@@ -20,6 +16,7 @@ from partita.core.runtime.deployment import Deployment
 from partita.core.runtime.directory import StoreDirectory
 from partita.core.runtime.scheduler import Scheduler
 from partita.core.runtime.servers import ManagedServer
+from partita.core.runtime.stopping import stop_event
 from partita.core.runtime.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -80,7 +77,7 @@ async def _serve(
     components: list[tuple[str, str]],
     scheduler: Scheduler | None = None,
 ) -> None:
-    stopping = _stop_event()
+    stopping = stop_event()
     jobs: list[asyncio.Task[None]] = []
     served: Worker | None = None
     if worker:
@@ -120,20 +117,4 @@ async def _as_coroutine(part: Awaitable[None]) -> None:
 
 
 async def _until_stopped() -> None:
-    await _stop_event().wait()
-
-
-def _stop_event() -> asyncio.Event:
-    """Set by the first SIGTERM or SIGINT; the second ends the process at once."""
-    event = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def stop() -> None:
-        if event.is_set():
-            sys.stderr.write("stopped at once: what ran here is given back when its lease ends\n")
-            os._exit(130)
-        event.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
-    return event
+    await stop_event().wait()
