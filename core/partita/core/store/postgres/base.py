@@ -1,18 +1,21 @@
 """What every part of a Postgres transaction shares: running a statement, reading task rows, interning, digests.
 
 Statements are `text()` constants beside the operation that runs them. Arrays cross as one parameter each and are unfolded by
-`unnest`, so a set write is one round trip whatever its size.
+`unnest`, so a set write is one round trip whatever its size. They run on the driver's own cursor: SQLAlchemy's result rows
+cost five times the processor time of a small statement (measured: 0.24 ms against 0.05 ms).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, CursorResult, TextClause, text
-from sqlalchemy.exc import DBAPIError
+import psycopg
+from sqlalchemy import TextClause, text
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 from partita.core.store.encode import pool_set_of, retry_of
 from partita.core.store.port import Conflict, Violation
@@ -44,6 +47,15 @@ INSERT_FINGERPRINTS = text("""
     SELECT u.text FROM unnest(CAST(:texts AS text[])) AS u(text) ORDER BY u.text COLLATE "C"
     ON CONFLICT DO NOTHING
 """)
+
+
+_DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+
+
+@cache
+def driver_sql(statement: TextClause) -> bytes:
+    """The statement with the driver's parameter marks."""
+    return str(statement.compile(dialect=_DIALECT)).encode()
 
 
 def to_signed(digest: int) -> int:
@@ -97,8 +109,8 @@ class PostgresPart:
     """The base of the parts of `PostgresTx`. `interned` is the store's map of fingerprint ids, read here and never written:
     what this transaction interns is in `interned_here` and joins the map after the commit."""
 
-    def __init__(self, connection: Connection, now: datetime, interned: dict[str, int]) -> None:
-        self._connection = connection
+    def __init__(self, cursor: psycopg.Cursor[Any], now: datetime, interned: dict[str, int]) -> None:
+        self._cursor = cursor
         self._now = now
         self._interned = interned
         self.interned_here: dict[str, int] = {}
@@ -107,18 +119,20 @@ class PostgresPart:
     def now(self) -> datetime:
         return self._now
 
-    def _execute(self, statement: TextClause, **parameters: Any) -> CursorResult[Any]:
+    def _execute(self, statement: TextClause, **parameters: Any) -> int:
+        """Runs a statement; returns how many rows it touched."""
         try:
-            return self._connection.execute(statement, parameters)
-        except DBAPIError as error:
-            ours = store_error(error.orig)
+            return self._cursor.execute(driver_sql(statement), parameters).rowcount
+        except psycopg.Error as error:
+            ours = store_error(error)
             if ours is None:
                 raise
             self.poisoned = str(ours)
             raise ours from error
 
     def _rows(self, statement: TextClause, **parameters: Any) -> Sequence[Any]:
-        return self._execute(statement, **parameters).fetchall()
+        self._execute(statement, **parameters)
+        return self._cursor.fetchall()
 
     def _tasks(self, statement: TextClause, **parameters: Any) -> list[Task]:
         return [task_of(row) for row in self._rows(statement, **parameters)]

@@ -99,7 +99,7 @@ class DefinitionsPart(PostgresPart):
             state=state.value,
             error=optional_text(error),
             modules=to_json(list(modules)),
-        ).rowcount
+        )
         if written != 1:
             raise self._violation(f"there is no location {location_id}")
 
@@ -123,7 +123,7 @@ class DefinitionsPart(PostgresPart):
         return [snapshot_of(row) for row in self._rows(READ_SNAPSHOTS, ids=sorted(set(ids)))]
 
     def activate_snapshot(self, location_id: LocationId, snapshot_id: SnapshotId) -> None:
-        if self._execute(ACTIVATE_SNAPSHOT, location=location_id, snapshot=snapshot_id).rowcount != 1:
+        if self._execute(ACTIVATE_SNAPSHOT, location=location_id, snapshot=snapshot_id) != 1:
             raise self._violation(f"the snapshot {snapshot_id} is not one of the location {location_id}")
 
     # -- assets
@@ -172,7 +172,7 @@ class DefinitionsPart(PostgresPart):
         )
 
     def renew_code_server(self, server_id: str, lease_s: float) -> bool:
-        return self._execute(RENEW_CODE_SERVER, id=server_id, lease_s=lease_s).rowcount == 1
+        return self._execute(RENEW_CODE_SERVER, id=server_id, lease_s=lease_s) == 1
 
     def remove_code_server(self, server_id: str) -> None:
         self._execute(REMOVE_CODE_SERVER, id=server_id)

@@ -69,7 +69,7 @@ class PlansPart(PostgresPart):
         return StoredPlan(*rows[0]) if rows else None
 
     def expire_plans(self) -> int:
-        return self._execute(EXPIRE_PLANS).rowcount
+        return self._execute(EXPIRE_PLANS)
 
     def take_cell_changes(self, limit: int) -> set[CellRef]:
         return {CellRef(row[0], row[1]) for row in self._rows(TAKE_CELL_CHANGES, n=limit)}

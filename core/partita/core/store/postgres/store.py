@@ -80,8 +80,8 @@ class PostgresStore:
 
     @contextmanager
     def begin(self, *, durable: bool = True) -> Iterator[PostgresTx]:
-        with self._transaction(self._engine, _BEGIN if durable else _BEGIN_LAZY) as (connection, now):
-            tx = PostgresTx(connection, now, self._interned)
+        with _transaction(self._engine, _BEGIN if durable else _BEGIN_LAZY) as (connection, now):
+            tx = PostgresTx(_driver_cursor(connection), now, self._interned)
             yield tx
             if tx.poisoned is not None:
                 raise Conflict(f"the transaction met a conflict and cannot commit: {tx.poisoned}")
@@ -92,15 +92,15 @@ class PostgresStore:
             try:
                 with self.begin(durable=durable) as tx:
                     return work(tx)
-            except DBAPIError as error:
-                if not isinstance(error.orig, RETRYABLE) or left == 0:
+            except RETRYABLE:
+                if left == 0:
                     raise
         raise AssertionError("unreachable: the last try returns or raises")
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
         """A reader whose statements all see one snapshot of the database. It takes no lock and cannot write."""
-        with self._transaction(self._readers, _BEGIN_SNAPSHOT) as (connection, now):
+        with _transaction(self._readers, _BEGIN_SNAPSHOT) as (connection, now):
             yield Reader(connection, now)
 
     def notify(self, channels: Iterable[str]) -> None:
@@ -120,26 +120,28 @@ class PostgresStore:
             self._interned = {}
         self._interned.update(interned)
 
-    @contextmanager
-    def _transaction(self, engine: Engine, begin: str) -> Iterator[tuple[Connection, datetime]]:
-        connection, now = _begun(engine, begin)
-        try:
-            yield connection, now
-            connection.exec_driver_sql("COMMIT")
-        except BaseException as error:
-            _roll_back(connection)
-            cause = error.orig if isinstance(error, DBAPIError) else error
-            ours = store_error(cause) if isinstance(cause, psycopg.Error) else None
-            if ours is not None:
-                raise ours from error
-            raise
-        finally:
-            connection.close()
+
+@contextmanager
+def _transaction(engine: Engine, begin: str) -> Iterator[tuple[Connection, datetime]]:
+    connection, now = _begun(engine, begin)
+    try:
+        yield connection, now
+        _driver_cursor(connection).execute("COMMIT")
+    except BaseException as error:
+        _roll_back(connection)
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        ours = store_error(cause) if isinstance(cause, psycopg.Error) else None
+        if ours is not None:
+            raise ours from error
+        raise
+    finally:
+        connection.close()
 
 
 def _engine(url: str, pool_size: int, options: str) -> Engine:
     return create_engine(
         url,
+        use_native_hstore=False,  # a query a connection for a type that we do not have
         # Autocommit, because BEGIN is ours: it carries the settings and brings the instant in the same round trip.
         isolation_level="AUTOCOMMIT",
         pool_size=pool_size,
@@ -170,23 +172,24 @@ def _begun(engine: Engine, begin: str) -> tuple[Connection, datetime]:
 
 
 def _execute_begin(connection: Connection, begin: str) -> datetime:
-    cursor: psycopg.Cursor[Any] = connection.connection.cursor()  # type: ignore[assignment]
-    try:
-        cursor.execute(begin)
-        while cursor.nextset():
-            pass
-        row = cursor.fetchone()
-        assert row is not None
-        now: datetime = row[0]
-        return now
-    finally:
-        cursor.close()
+    cursor = _driver_cursor(connection).execute(begin.encode())
+    while cursor.nextset():
+        pass
+    row = cursor.fetchone()
+    assert row is not None
+    now: datetime = row[0]
+    return now
+
+
+def _driver_cursor(connection: Connection) -> psycopg.Cursor[Any]:
+    driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]
+    return driver.cursor()
 
 
 def _roll_back(connection: Connection) -> None:
     """Ends the transaction after an error; a connection on which even that fails is not used again."""
     try:
         if not connection.invalidated:
-            connection.exec_driver_sql("ROLLBACK")
-    except DBAPIError:
+            _driver_cursor(connection).execute("ROLLBACK")
+    except psycopg.Error:
         connection.invalidate()

@@ -165,7 +165,7 @@ class TasksPart(PostgresPart):
         rows: list[TaskUpdate] = ordered(updates, lambda update: update.id, "write_tasks")
         if not rows:
             return
-        written = self._execute(WRITE_TASKS, **_columns(rows)).rowcount
+        written = self._execute(WRITE_TASKS, **_columns(rows))
         self._expect(written, len(rows), f"tasks {[update.id for update in rows[:20]]}")
 
     def task_cells(self, task_ids: Sequence[TaskId]) -> list[TaskCell]:
@@ -183,7 +183,7 @@ class TasksPart(PostgresPart):
             states=[update.state.value for update in rows],
             versions=[update.data_version for update in rows],
             errors=[optional_text(update.error) for update in rows],
-        ).rowcount
+        )
         self._expect(written, len(rows), "cells of tasks")
 
     def close_cells(self, task_ids: Sequence[TaskId]) -> None:

@@ -53,7 +53,7 @@ class WorkersPart(PostgresPart):
         self._execute(PUT_WORKER, id=worker_id, host=host, pid=pid, capacity=capacity, lease_s=lease_s)
 
     def renew_lease(self, worker_id: WorkerId, lease_s: float) -> bool:
-        return self._execute(RENEW_LEASE, id=worker_id, lease_s=lease_s).rowcount == 1
+        return self._execute(RENEW_LEASE, id=worker_id, lease_s=lease_s) == 1
 
     def retire_worker(self, worker_id: WorkerId) -> None:
         self._execute(RETIRE_WORKER, id=worker_id)
