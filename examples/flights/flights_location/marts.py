@@ -29,7 +29,7 @@ def delays(flights: Relation, weather: Relation, airlines: Relation) -> Relation
 
 @asset(
     partitions=Multi(month=months, carrier=carriers),
-    batch=per(month="1d", carrier=all_),  # a slice of a day holds the start of one month: one task a month
+    batch=per(month="1mo", carrier=all_),  # one task a month
     partition_columns={"month": "month", "carrier": "carrier"},
 )
 def carrier_month(delays: Relation, planes: Relation) -> Relation:
@@ -48,7 +48,7 @@ def carrier_month(delays: Relation, planes: Relation) -> Relation:
 
 @asset(
     partitions=Multi(week=weeks, origin=origins),
-    batch=per(week="1d", origin=all_),
+    batch=per(week="1w", origin=all_),
     partition_columns={"week": "week", "origin": "origin"},
 )
 def origin_week(delays: Relation, airports: Relation) -> Relation:

@@ -6,7 +6,7 @@ Owns nothing but the cut; for deployed runs the planner makes it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import assert_never
 from zoneinfo import ZoneInfo
 
@@ -22,8 +22,10 @@ from partita.assets import (
     UpToBatchSpec,
 )
 
-_HOURS = {"h": 1, "d": 24}
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - slices are counted in wall time of the dimension's zone
+# Slices are counted in wall time of the dimension's zone, weeks from a Monday.
+_MONDAY = datetime(1970, 1, 5)  # noqa: DTZ001
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001
+_UNITS = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
 def tasks_of(batch: BatchSpec, space: PartitionSpace, cells: PartitionSet) -> list[list[int]]:
@@ -67,5 +69,10 @@ def _slice(size: str | None, tz: str, key: str, space: PartitionSpace, ordinal: 
     if size == "all" or window is None:
         return None
     wall = window.start.astimezone(ZoneInfo(tz)).replace(tzinfo=None)
-    hours = int((wall - _EPOCH).total_seconds() // 3600)
-    return hours // (int(size[:-1]) * _HOURS[size[-1]])
+    unit = size.lstrip("0123456789")
+    count = int(size.removesuffix(unit))
+    if unit == "y":
+        return wall.year // count
+    if unit == "mo":
+        return (wall.year * 12 + wall.month - 1) // count
+    return (wall - (_MONDAY if unit == "w" else _EPOCH)) // (_UNITS[unit] * count)

@@ -26,8 +26,7 @@ def connection() -> DuckDBPyConnection:
     """The connection of this process."""
     pid = os.getpid()
     if pid not in _connections:
-        _connections.clear()
-        _unused.clear()
+        # One that a fork inherited stays where it is: closing it would wait for threads that only the parent has.
         _connections[pid] = _open()
     return _connections[pid]
 

@@ -87,7 +87,7 @@ class Batch:
 
 
 SINGLE = Batch(SingleBatchSpec())
-_SLICE = re.compile(r"[1-9]\d*[hd]")
+_SLICE = re.compile(r"[1-9]\d*(min|h|d|w|mo|y)")
 
 
 def up_to(n: int) -> Batch:
@@ -105,8 +105,8 @@ def any_size() -> Batch:
 def per(**dimensions: str | AllOf) -> Batch:
     """One task for each slice: `per(hour="1d", origin=all_)` is one task a local day over all origins.
 
-    A time dimension takes a duration in hours or days ("6h", "1d") or `all_`; any other dimension takes `all_`. A
-    dimension that is not named is cut at every key.
+    A time dimension takes a stretch of local time ("30min", "6h", "1d", "1w", "1mo", "1y") or `all_`, any other dimension
+    `all_`. A dimension that is not named is cut at every key.
     """
     if not dimensions:
         raise DefinitionError("per() names no dimension", fix='write for example per(hour="1d", origin=all_)')
@@ -115,7 +115,7 @@ def per(**dimensions: str | AllOf) -> Batch:
         if size != "all" and not _SLICE.fullmatch(size):
             raise DefinitionError(
                 f"per({name}={size!r})",
-                rule="a slice is all_ or whole hours or days",
+                rule="a slice is all_, or a number with min, h, d, w, mo or y",
                 fix='write for example "6h" or "1d"',
             )
     return Batch(PerBatchSpec(dims=slices))
