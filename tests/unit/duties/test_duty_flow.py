@@ -25,6 +25,7 @@ from partita.core.duties.values import (
     NewBackfill,
     Unresolvable,
 )
+from partita.core.store.memory.store import MemoryTx
 from partita.core.store.values import (
     AssetId,
     AttemptOutcome,
@@ -217,6 +218,22 @@ def test_a_task_that_can_never_fit_holds_up_nobody(world: World) -> None:
     world.launch(step(1, pools=[("p", 2)], priority=5), step(2, pools=[("p", 1)]))
     assert list(world.start()) == ["s2"]
     assert world.of_step("s1")["reason_detail"] == {"pool": "p", "slots": 1, "held": 0, "wants": 2}
+
+
+@pytest.mark.parametrize("busy", [{"x"}, {"x", "y"}])
+def test_pools_that_another_admitter_holds_are_passed_over_and_come_back_to(
+    world: World, busy: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S-118: nobody waits for anybody; `more` says that the visit was not complete."""
+    world.launch(step(1, pools=[("x", 1), ("y", 1)]), step(2, pools=[("y", 1)]))
+    lock = MemoryTx.lock_pools_skip
+    monkeypatch.setattr(
+        MemoryTx, "lock_pools_skip", lambda tx, names: [pool for pool in lock(tx, names) if pool.name not in busy]
+    )
+    admitted = admit(world.store)
+    assert (admitted.queued, admitted.more) == (2 - len(busy), True)
+    monkeypatch.undo()
+    assert admit(world.store).queued == len(busy) - 1  # the one slot of y is taken, or both are free
 
 
 def test_a_raised_limit_counts_at_the_next_visit(world: World) -> None:

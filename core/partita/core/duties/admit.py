@@ -61,7 +61,9 @@ def _visit(tx: Tx, group: Sequence[PoolSet], limit: int, explained: int) -> tupl
     names = sorted({use.name for pools in group for use in pools})
     slots = {pool.name: pool for pool in tx.lock_pools_skip(names)}
     visited = [pools for pools in group if all(use.name in slots for use in pools)]
-    held = tx.held_slots(list(slots)) if visited else {}
+    if not visited:  # another admitter is at these pools; what it does not see, the caller comes back for
+        return Admission((), (), {}, more=False), True
+    held = tx.held_slots(list(slots))
     queues = [tx.lock_scheduled_skip(pools, _look_at(pools, slots, held, limit, explained)) for pools in visited]
     admission = decide(queues, slots, held, limit=limit, now=tx.now())
     tx.hold_slots((task.id, use) for task, _ in admission.admitted for use in task.pools)
