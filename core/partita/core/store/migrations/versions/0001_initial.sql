@@ -31,7 +31,7 @@ CREATE TABLE snapshot (
 ALTER TABLE location ADD FOREIGN KEY (active_snapshot_id) REFERENCES snapshot;
 
 CREATE TABLE code_server (
-    server_id        text PRIMARY KEY,
+    server_id        text COLLATE "C" PRIMARY KEY,
     location_id      bigint NOT NULL REFERENCES location,
     address          text NOT NULL,
     versions         jsonb NOT NULL DEFAULT '[]',  -- the snapshot hashes that it can execute
@@ -357,14 +357,14 @@ CREATE INDEX automation_request_at ON automation_request (at DESC);
 
 -- ---------------------------------------------------------------- housekeeping
 CREATE TABLE duty (
-    name        text PRIMARY KEY,
+    name        text COLLATE "C" PRIMARY KEY,
     holder      text,
     last_ran_at timestamptz,
     last_ms     double precision
 );
 
 CREATE TABLE component (             -- what the System page shows
-    id           text PRIMARY KEY,
+    id           text COLLATE "C" PRIMARY KEY,
     kind         text NOT NULL,
     name         text NOT NULL,
     pid          integer,
