@@ -1,0 +1,82 @@
+"""Deployments of real processes for the acceptance tests: the shipped commands over scratch projects."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from partita.core.runtime.deployed import Deployed
+
+REPO = Path(__file__).resolve().parents[2]
+FLIGHTS = REPO / "examples" / "flights"
+
+Deploy = Callable[..., Deployed]
+
+
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    """A folder with a short path (sockets) that another account may enter (the server's)."""
+    folder = Path(tempfile.mkdtemp(prefix="pt-acc-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def deploy(scratch: Path) -> Iterator[Deploy]:
+    """`deploy(files, env=...)` writes a project and returns its `Deployed`; everything is stopped at the end of the test."""
+    made: list[Deployed] = []
+
+    def of(files: dict[str, str], *, env: dict[str, str] | None = None, folder: str = "project") -> Deployed:
+        root = scratch / folder
+        for name, text in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        made.append(Deployed(root, env=env))
+        return made[-1]
+
+    yield of
+    for deployment in reversed(made):
+        deployment.stop()
+
+
+@pytest.fixture(scope="session")
+def flights_source() -> Iterator[Path]:
+    """The example's source, converted once a session."""
+    folder = Path(tempfile.mkdtemp(prefix="pt-src-"))
+    sys.path.insert(0, str(FLIGHTS))
+    try:
+        source = importlib.import_module("source")
+    finally:
+        sys.path.remove(str(FLIGHTS))
+    yield source.prepare(folder / "source")
+    shutil.rmtree(folder)
+
+
+FLIGHTS_TOML = f"""
+[[location]]
+name = "flights"
+root = "{FLIGHTS}"
+modules = ["flights_location.raw", "flights_location.marts"]
+[[location]]
+name = "health"
+root = "{FLIGHTS}"
+modules = ["health_location"]
+[pools]
+warehouse = 2
+[worker]
+lease_s = 4
+grace_s = 1
+"""
+
+
+@pytest.fixture
+def flights(deploy: Deploy, flights_source: Path) -> Deployed:
+    """The flights example as a deployment with a short lease; nothing is started yet."""
+    return deploy({"partita.toml": FLIGHTS_TOML}, env={"FLIGHTS_SOURCE": str(flights_source)})

@@ -1,0 +1,154 @@
+"""kill -9 of each kind of process in the middle of a backfill of March loses nothing and doubles nothing (S-010, S-012, S-052).
+
+Each test waits for a mid-run state in the database, kills, sees that the process is gone, and asserts in the end that every
+cell was published exactly once and that the published rows are those of the source.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from partita.core.embedded import EmbeddedPostgres
+from partita.core.runtime.deployed import Deployed
+from partita.sdk import Relation
+from partita.sdk.io.lake import read_relation
+
+FIRST, LAST = "2013-03-01", "2013-03-31"
+DAYS = 31
+
+
+def start(deployment: Deployed) -> None:
+    """One process per role."""
+    deployment.start("scheduler")
+    for location in ("flights", "health"):
+        deployment.start("code-server", location, name=f"code-server {location}")
+    deployment.start("worker")
+    deployment.wait_serving()
+
+
+def kill_scheduler(deployment: Deployed) -> int:
+    pid = deployment.kill("scheduler")
+    deployment.start("scheduler")
+    return pid
+
+
+def kill_worker(deployment: Deployed) -> int:
+    pid = deployment.kill("worker")
+    deployment.start("worker")
+    return pid
+
+
+def kill_code_server(deployment: Deployed) -> int:
+    pid = deployment.kill("code-server flights")
+    deployment.start("code-server", "flights", name="code-server flights")
+    return pid
+
+
+def kill_runner(deployment: Deployed) -> int:
+    """One attempt's own process: a child of the warm process, which is a child of the server."""
+    server = psutil.Process(deployment.processes["code-server flights"].pid)
+    found: list[psutil.Process] = []
+
+    def running() -> bool:
+        found[:] = [child for warm in server.children() for child in warm.children()]
+        return bool(found)
+
+    deployment.wait("an attempt runs in a child", running)
+    found[0].kill()
+    return found[0].pid
+
+
+def kill_postgres(deployment: Deployed) -> int:
+    pid = EmbeddedPostgres(deployment.config.postgres).pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
+KILLS: dict[str, Callable[[Deployed], int]] = {
+    "scheduler": kill_scheduler,
+    "worker": kill_worker,
+    "code_server": kill_code_server,
+    "runner": kill_runner,
+    "postgres": kill_postgres,
+}
+
+
+@pytest.mark.parametrize("kind", KILLS)
+def test_a_killed_process_loses_and_doubles_nothing(flights: Deployed, flights_source: Path, kind: str) -> None:
+    start(flights)
+    flights.run("backfill", "create", "location:flights", "--from", FIRST, "--to", LAST, "--yes", "--no-wait")
+    flights.wait("the backfill is in its middle", lambda: published(flights) > 20 and running(flights) > 0)
+    pid = KILLS[kind](flights)
+    flights.wait("the killed process is gone", lambda: not psutil.pid_exists(pid))
+    assert published(flights) < planned(flights), "killed in the middle, not at the end"
+    flights.wait("the backfill ends", lambda: state(flights) != "running", timeout_s=150)
+    assert state(flights) == "success"
+    check_published_once(flights)
+    check_figures(flights, flights_source)
+
+
+# ------------------------------------------------------------------ what the database and the lake hold
+
+
+def published(deployment: Deployed) -> int:
+    [(count,)] = deployment.query("SELECT count(*) FROM task_cell WHERE state = 'published'")
+    return int(count)
+
+
+def planned(deployment: Deployed) -> int:
+    [(count,)] = deployment.query("SELECT count(*) FROM task_cell")
+    return int(count)
+
+
+def running(deployment: Deployed) -> int:
+    [(count,)] = deployment.query("SELECT count(*) FROM task WHERE state = 'running'")
+    return int(count)
+
+
+def state(deployment: Deployed) -> str:
+    [(found,)] = deployment.query("SELECT state FROM backfill")
+    return str(found)
+
+
+def check_published_once(deployment: Deployed) -> None:
+    doubled = deployment.query(
+        "SELECT a.key, e.partition, count(*) FROM event e JOIN asset a ON a.id = e.asset_id"
+        " WHERE e.kind = 'materialized' GROUP BY 1, 2 HAVING count(*) <> 1"
+    )
+    assert doubled == []
+    lost = deployment.query("SELECT task_id, partition, state FROM task_cell WHERE state <> 'published'")
+    assert lost == []
+    without_event = deployment.query(
+        "SELECT count(*) FROM task_cell c WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.kind = 'materialized'"
+        " AND e.asset_id = c.asset_id AND e.partition = c.partition)"
+    )
+    assert without_event == [(0,)]
+    leaked = deployment.query(
+        "SELECT count(*) FROM pool_slot s JOIN task t ON t.id = s.task_id WHERE t.state = 'success'"
+    )
+    assert leaked == [(0,)]
+    assert deployment.query(
+        "SELECT count(*) FROM open_cell o JOIN task t ON t.id = o.task_id WHERE t.state = 'success'"
+    ) == [(0,)]
+
+
+def check_figures(deployment: Deployed, source: Path) -> None:
+    """What stands behind the published pointers of March is what the source has of March, day by day."""
+    rows = deployment.query(
+        "SELECT c.partition, c.location FROM cell c JOIN asset a ON a.id = c.asset_id WHERE a.key = 'raw/flights'"
+        " AND c.data_version IS NOT NULL ORDER BY 1"
+    )
+    assert len(rows) == DAYS
+    given = Relation.from_parquet(source / "flights.parquet").sql(
+        "select timezone('America/New_York', time_hour)::date::varchar as day, count(*) from self"
+        f" where day between '{FIRST}' and '{LAST}' group by day order by day"
+    )
+    made = [(partition, read_relation([location]).count()) for partition, location in rows]
+    assert made == given.fetchall()
