@@ -150,5 +150,5 @@ def check_end(world: PostgresWorld) -> None:
     assert not tables["open_cell"]
     assert not tables["run_tally"]
     assert not [row for row in tables["cell_cause"] if row["waits"]]
-    fences = Counter(row["fence"] for row in tables["attempt"])
+    fences = Counter((row["task_id"], row["fence"]) for row in tables["attempt"])
     assert set(fences.values()) == {1}

@@ -470,6 +470,7 @@ def test_a_cell_without_a_report_under_success_is_a_failure(world: World) -> Non
     world.finish(report(world.start()["s1"], kinds={cell(1, "a"): CellOutcome.WRITTEN}))
     assert world.states() == {"s1": "failed"}
     assert "made nothing for partition 'b'" in world.of_step("s1")["error"]
+    assert [row["outcome"] for row in world.rows("attempt")] == ["failed"]
 
 
 def test_a_skip_publishes_nothing_skips_what_is_below_and_the_run_succeeds(world: World) -> None:

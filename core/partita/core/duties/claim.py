@@ -117,7 +117,8 @@ def _claim(tx: Tx, *, asked: _Asked, whole: bool) -> tuple[Claims, int]:
         return Claims(live=True), 0
     now = tx.now()
     candidates = _candidates(tx, tx.lock_queued_skip(asked.pins, asked.limit), asked.resolve)
-    facts = tx.read_cells(sorted(_cells_to_read(candidates)))
+    wanted = sorted(_cells_to_read(candidates))
+    facts = tx.read_cells(wanted) if wanted else {}
     failed = [(c.task, decide.fail_unresolved(c.task, c.why, now)) for c in candidates if c.resolved is None]
     judged = [_judge(c, c.resolved, facts) for c in candidates if c.resolved is not None]
     done = [
@@ -190,8 +191,10 @@ def _judge(candidate: _Candidate, resolved: ResolvedInputs, facts: Facts) -> _Ju
 
 def _start(tx: Tx, starting: Sequence[_Judged], facts: Facts, asked: _Asked) -> list[Claimed]:
     ids = tx.reserve_attempt_ids(len(starting))
+    # One fence for all of them: a fence tells the attempts at one cell apart, and a cell is in one of these tasks only.
+    fence = tx.next_fence()
     claimed = [
-        _claimed(judged, facts, attempt_id, tx.next_fence(), asked.log_path)
+        _claimed(judged, facts, attempt_id, fence, asked.log_path)
         for judged, attempt_id in zip(starting, ids, strict=True)
     ]
     # Raised here and not at publication: from now on no earlier attempt at these cells can publish, whatever it holds.

@@ -105,12 +105,14 @@ def write(
     *,
     cells: Iterable[TaskCellUpdate] = (),
     told: Collection[TaskId] = (),
+    events: Iterable[NewEvent] = (),
     quiet: bool = False,
 ) -> Written:
     """Writes the moves and the settlement with everything that follows from them.
 
     `cells` are the outcomes of cells that the duty decided itself; `told` the tasks of which these are complete. The cells of
-    all other tasks that end and are still pending end as their task does. `quiet`: no event for each move.
+    all other tasks that end and are still pending end as their task does. `events` are appended before those of the moves;
+    `quiet`: the moves have none.
     """
     everything = [*moves, *settlement.updates]
     ended = [(task, update) for task, update in everything if update.state.terminal]
@@ -119,18 +121,19 @@ def write(
     tx.write_tasks([update for _, update in everything])
     explicit = list(cells)
     tx.write_task_cells([*explicit, *_ends_of_pending(tx, ended, explicit, told)])
-    tx.release_slots(freed)
-    tx.close_cells(ended_ids)
-    tx.append_tallies(_tallies(ended))
-    replans = _replans(tx, ended_ids)
-    events = [*replans, *([] if quiet else map(_task_event, moves)), *_run_events(settlement)]
-    tx.append_events(events)
+    if freed:
+        tx.release_slots(freed)
+    if ended_ids:
+        tx.close_cells(ended_ids)
+        tx.append_tallies(_tallies(ended))
+    news = [*events, *_replans(tx, ended_ids), *([] if quiet else map(_task_event, moves)), *_run_events(settlement)]
+    tx.append_events(news)
     return Written(
         ready=settlement.ready,
         gates=settlement.gates,
-        todo=bool(replans),
+        todo=any(event.for_consumers for event in news),
         freed=bool(freed),
-        events=bool(events),
+        events=bool(news),
     )
 
 

@@ -39,6 +39,7 @@ from partita.core.store.values import (
     Task,
     TaskCell,
     TaskId,
+    TaskState,
 )
 
 
@@ -169,7 +170,7 @@ def _finish(tx: Tx, *, results: Sequence[AttemptResult], whole: bool) -> _Step:
     publications = [p for _, _, c in concluded for p in c.publications]
     tx.publish_cells(publications)
     tx.note_attempts([note for _, _, c in concluded for note in c.notes])
-    tx.end_attempts([_attempt_end(result, c.update.error) for _, result, c in concluded])
+    tx.end_attempts([_attempt_end(result, c) for _, result, c in concluded])
     tx.insert_checks([row for _, result, _ in concluded for row in _checks(result)])
     written = write(
         tx,
@@ -177,13 +178,9 @@ def _finish(tx: Tx, *, results: Sequence[AttemptResult], whole: bool) -> _Step:
         settlement,
         cells=[update for _, _, c in concluded for update in c.cells],
         told=[task.id for task, _, _ in concluded],
+        events=[_published_event(task, result, p) for task, result, c in concluded for p in c.publications],
     )
-    events = [
-        _published_event(task, result, publication) for task, result, c in concluded for publication in c.publications
-    ]
-    tx.append_events(events)
-    todo = written.todo or any(event.for_consumers for event in events)
-    return _Step(tuple(task.id for task, _ in live), refused, replace(written, todo=todo, events=True))
+    return _Step(tuple(task.id for task, _ in live), refused, written)
 
 
 def _live(
@@ -213,8 +210,16 @@ def _compare_fences(
         raise _Superseded(late)
 
 
-def _attempt_end(result: AttemptResult, error: str | None) -> AttemptEnd:
-    return AttemptEnd(result.attempt_id, result.outcome, result.error or error, result.traceback, result.usage)
+def _attempt_end(result: AttemptResult, concluded: decide.Conclusion) -> AttemptEnd:
+    outcome = result.outcome
+    if outcome in (AttemptOutcome.SUCCESS, AttemptOutcome.SKIPPED) and not _ended_well(concluded.update.state):
+        outcome = AttemptOutcome.FAILED  # it believed that it ended well, and did not make what it had to
+    error = result.error or concluded.update.error
+    return AttemptEnd(result.attempt_id, outcome, error, result.traceback, result.usage)
+
+
+def _ended_well(state: TaskState) -> bool:
+    return state in (TaskState.SUCCESS, TaskState.SKIPPED)
 
 
 def _checks(result: AttemptResult) -> Iterator[CheckRow]:
