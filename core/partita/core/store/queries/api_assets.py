@@ -40,7 +40,7 @@ CELL = text("""
 """)
 
 CELLS = text("""
-    SELECT c.partition, c.data_version, c.published_at, c.last_error FROM cell c
+    SELECT c.partition, c.data_version, c.location, c.published_at, c.last_error FROM cell c
     WHERE c.asset_id = :asset_id AND c.partition = ANY(CAST(:partitions AS text[]))
 """)
 

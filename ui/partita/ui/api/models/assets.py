@@ -215,6 +215,7 @@ class PartitionItem(Model):
     window_end: datetime | None
     state: CellState
     data_version: str | None
+    location: str | None
     published_at: datetime | None
     reason: str | None
 

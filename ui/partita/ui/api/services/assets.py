@@ -311,6 +311,7 @@ def _item(shown: Shown, ordinal: int, key: str, row: Row | None) -> PartitionIte
         window_end=window.end if window is not None else None,
         state=STATES[int(shown.codes[ordinal])],
         data_version=row["data_version"] if row is not None else None,
+        location=row["location"] if row is not None else None,
         published_at=row["published_at"] if row is not None else None,
         reason=error.strip().partition("\n")[0] if error else None,
     )

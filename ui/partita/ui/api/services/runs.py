@@ -17,6 +17,7 @@ from partita.core.store.queries.api_read import Row, Rows, now, number, one, row
 from partita.core.store.queries.reader import Reader
 from partita.core.store.values import RunId
 from partita.ui.api.models import (
+    AssetProgress,
     AttemptDetail,
     BackfillList,
     BackfillView,
@@ -59,6 +60,11 @@ class RunService:
     def summary(self, run_id: int) -> RunSummary:
         with self._backend.store.read() as reader:
             return self._summaries(reader, [self._run(reader, run_id)])[0]
+
+    def progress(self, run_id: int) -> list[AssetProgress]:
+        """Per asset how many planned cells of the run show which state."""
+        with self._backend.store.read() as reader:
+            return views.progress(rows(reader, sql.CELLS_OF_RUNS, ids=[run_id]))
 
     def detail(self, run_id: int) -> RunDetail:
         with self._backend.store.read() as reader:

@@ -1,0 +1,234 @@
+"""Commands that only look: assets, partitions, why, locations, pools. (`locations reload` asks the servers to load again.)"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from partita.ui.cli import options as o
+from partita.ui.cli.output import Output, ago, counts_text, state_text, utc_now
+
+if TYPE_CHECKING:
+    from partita.ui.api.models import LocationView, PartitionPage
+    from partita.ui.cli.session import Session
+
+_PAGE = 500
+_ROWS_SHOWN = 100
+_RELOAD_S = 600.0
+
+locations = typer.Typer(invoke_without_command=True, help="Code locations: list, reload.")
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(assets)
+    app.command()(partitions)
+    app.command()(why)
+    app.command()(pools)
+    app.add_typer(locations, name="locations")
+
+
+def assets(
+    selection: Annotated[str | None, typer.Argument(help="Which; default: all.")] = None,
+    *,
+    search: Annotated[str | None, typer.Option("--search", help="Words of key, group, owner or description.")] = None,
+    as_json: o.Json = False,
+) -> None:
+    """Assets with the states of their partitions."""
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        found = opened.services.assets.find(select=selection, search=search)
+        if as_json:
+            output.value(found)
+            return
+        now = utc_now()
+        output.table(
+            ("asset", "location", "group", "partitions", "states", "materialized"),
+            [
+                (one.key + (" (does not load)" if one.load_error else ""), one.location, one.group,
+                 f"{one.partition_count:,}", counts_text(one.counts), ago(one.last_materialized_at, now))
+                for one in found.assets
+            ],
+            empty="No assets. Configure a [[location]] in partita.toml and start `partita dev`.",
+        )  # fmt: skip
+
+
+def partitions(
+    asset: o.Asset,
+    *,
+    chosen: o.Partitions = None,
+    state: Annotated[str | None, typer.Option("--state", help="Only partitions in this state.")] = None,
+    count: Annotated[bool, typer.Option("--count", help="Only how many, by state.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="At most so many; default: 100 as text, all as JSON.")
+    ] = None,
+    as_json: o.Json = False,
+) -> None:
+    """The partitions of an asset with state, version and place."""
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        if count:
+            _count(opened, asset, chosen, output)
+            return
+        page = _pages(opened, asset, chosen, state, limit or (None if as_json else _ROWS_SHOWN))
+        if as_json:
+            output.value(page)
+            return
+        now = utc_now()
+        output.table(
+            ("partition", "state", "version", "published", "error"),
+            [
+                (one.partition or "all", state_text(one.state), (one.data_version or "")[:16],
+                 ago(one.published_at, now), one.reason or "")
+                for one in page.items
+            ],
+            empty=f"No partitions of {asset} are in this selection.",
+        )  # fmt: skip
+        if page.total > len(page.items):
+            output.say(
+                f"and {page.total - len(page.items):,} more; --limit shows more, --partitions and --state narrow"
+            )
+
+
+def _count(opened: Session, asset: str, chosen: str | None, output: Output) -> None:
+    from partita.ui.cli.problems import UsageProblem
+
+    resolved = opened.services.assets.resolve(asset, chosen or "all")
+    if resolved.error is not None:
+        raise UsageProblem(resolved.error.what, rule=resolved.error.rule, fix=resolved.error.fix)
+    if output.json:
+        output.value(resolved)
+        return
+    output.say(f"{resolved.count:,} partitions: {resolved.ranges_text}")
+    output.say(counts_text(resolved.counts))
+
+
+def _pages(opened: Session, asset: str, chosen: str | None, state: str | None, limit: int | None) -> PartitionPage:
+    from partita.ui.api.models import PartitionPage
+
+    text = chosen or None
+    items: list[object] = []
+    total = 0
+    while limit is None or len(items) < limit:
+        size = _PAGE if limit is None else min(_PAGE, limit - len(items))
+        page = opened.services.assets.partitions(asset, state=state, offset=len(items), limit=size, partitions=text)
+        items += page.items
+        total = page.total
+        if not page.items or len(items) >= total:
+            break
+    return PartitionPage(total=total, items=items)
+
+
+def why(
+    asset: o.Asset,
+    partition: Annotated[str, typer.Argument(help="A partition; none for an unpartitioned asset.")] = "",
+    *,
+    as_json: o.Json = False,
+) -> None:
+    """Why a cell is in its state, and why its task waits."""
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        services = opened.services.assets
+        told = services.why(asset, services.partition_of(asset, partition))
+        if as_json:
+            output.value(told)
+            return
+        output.say(told.sentence)
+        for reason in told.reasons:
+            output.say(f"  {reason.code}: {reason.text}")
+        if told.open_task is not None:
+            task = told.open_task
+            line = state_text(task.state)
+            line.append(f"  task {task.id} of run {task.run_id}" + (f" {task.reason.text}" if task.reason else ""))
+            output.say(line)
+
+
+def pools(*, as_json: o.Json = False) -> None:
+    """Pools with their slots, who holds them, and how many tasks wait."""
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        found = opened.services.system.pools()
+        if as_json:
+            output.value(found)
+            return
+        output.table(
+            ("pool", "slots", "held", "waiting", "holders"),
+            [
+                (one.name, str(one.slots), str(one.held), str(one.waiting),
+                 ", ".join(f"{holder.step} (task {holder.task_id})" for holder in one.holders[:5])
+                 + (" …" if len(one.holders) > 5 else ""))
+                for one in found
+            ],
+            empty="No pools.",
+        )  # fmt: skip
+
+
+@locations.callback()
+def list_locations(context: typer.Context, *, as_json: o.Json = False) -> None:
+    """Code locations, what they serve, and which modules do not load."""
+    if context.invoked_subcommand is not None:
+        return
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        found = opened.services.system.locations()
+        if as_json:
+            output.value(found)
+            return
+        now = utc_now()
+        output.table(
+            ("location", "state", "version", "assets", "servers", "loaded"),
+            [
+                (one.name, one.state, (one.active_version or "–")[:12], str(one.asset_count),
+                 ", ".join(server.address for server in one.servers if server.live) or "none", ago(one.loaded_at, now))
+                for one in found
+            ],
+            empty="No locations. Configure a [[location]] in partita.toml and start `partita dev`.",
+        )  # fmt: skip
+        for one in found:
+            _say_problems(one, output)
+
+
+def _say_problems(one: LocationView, output: Output) -> None:
+    if one.error and one.state != "serving":
+        output.err.print(f"{one.name}: {one.error}", style="red", soft_wrap=True)
+    for module in one.modules:
+        if not module.ok:
+            output.err.print(f"{one.name}: {module.name} does not load", style="red", soft_wrap=True)
+            output.err.print((module.error or "").rstrip(), soft_wrap=True)
+    if one.kept_assets:
+        kept = ", ".join(one.kept_assets[:5]) + (" …" if len(one.kept_assets) > 5 else "")
+        output.err.print(f"{one.name}: on their last good definition: {kept}", soft_wrap=True)
+
+
+@locations.command("reload")
+def reload_location(
+    name: Annotated[str, typer.Argument(help="The location.")], *, yes: o.Yes = False, as_json: o.Json = False
+) -> None:
+    """Have the servers of a location load its modules again; the old version serves until the new one is ready."""
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        system = opened.services.system
+        addresses = system.addresses(name)
+        output.say(f"{name}: load again at {', '.join(addresses)}; what runs goes on with the version it started with")
+        output.confirm(f"Reload {name}?", yes=yes)
+        told = asyncio.run(system.reload(name, wait_s=_RELOAD_S))
+        if as_json:
+            output.value(told)
+            return
+        output.say(f"{name}: {told.text}")
+        for one in system.locations():
+            if one.name == name:
+                _say_problems(one, output)

@@ -1,0 +1,103 @@
+"""The options that several commands share, and how their texts are read. Pure apart from Typer's declarations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import typer
+
+from partita.ui.cli.problems import UsageProblem
+
+MODES = ("missing", "failed", "stale", "all")
+
+Selection = Annotated[
+    str, typer.Argument(help="Assets: a key, `raw/*`, `+orders`, `tag:daily and not group:raw`, `*`.")
+]
+Asset = Annotated[str, typer.Argument(help="An asset's key.")]
+Partitions = Annotated[
+    str | None,
+    typer.Option("--partitions", help="`all`, `latest 3`, a key, FROM..TO, `2013-01`, or `dim=...; dim=...`."),
+]
+Partition = Annotated[str | None, typer.Option("--partition", help="One partition key, taken as it stands.")]
+From = Annotated[str | None, typer.Option("--from", help="First time partition, inclusive.")]
+To = Annotated[str | None, typer.Option("--to", help="Last time partition, inclusive.")]
+Mode = Annotated[str, typer.Option("--mode", help="Which cells: some of missing,failed,stale, or all.")]
+Upstream = Annotated[bool, typer.Option("--upstream", help="With what the cells need from above.")]
+Downstream = Annotated[bool, typer.Option("--downstream", help="With what depends on the cells.")]
+Param = Annotated[list[str], typer.Option("--param", help="NAME=VALUE; the value is JSON, else text. Repeatable.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON value on stdout, nothing else.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Detach = Annotated[bool, typer.Option("--detach", "--no-wait", help="Do not wait for the end.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=500, help="At most so many rows.")]
+
+DEFAULT_MODE = "missing,failed,stale"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The request that the options of a plan describe; `request` is the body of `POST /plans`."""
+
+    selection: str
+    partitions: str | None = None
+    partition: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    mode: str = DEFAULT_MODE
+    upstream: bool = False
+    downstream: bool = False
+    params: Sequence[str] = field(default_factory=tuple)
+
+    def request(self, intent: str) -> dict[str, Any]:
+        """Raises UsageProblem for options that contradict each other."""
+        given = [name for name, value in (("--partitions", self.partitions), ("--partition", self.partition)) if value]
+        given += ["--from/--to"] if self.lower or self.upper else []
+        if len(given) > 1:
+            raise UsageProblem(
+                f"{' and '.join(given)} are given together",
+                rule="one of them says which partitions",
+                fix=f"keep {given[0]}",
+            )
+        return {
+            "selection": self.selection,
+            # A single key is quoted, so that no character of it is grammar (law 9).
+            "partitions": json.dumps(self.partition, ensure_ascii=False) if self.partition else self.partitions,
+            "from_key": self.lower,
+            "to_key": self.upper,
+            "mode": modes(self.mode),
+            "upstream": self.upstream,
+            "downstream": self.downstream,
+            "params": params(self.params),
+            "as": intent,
+        }
+
+
+def modes(text: str) -> list[str]:
+    """`missing,failed` as a list; raises UsageProblem."""
+    found = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    unknown = [part for part in found if part not in MODES]
+    if unknown or not found or ("all" in found and len(found) > 1):
+        from partita.assets import suggest
+
+        raise UsageProblem(
+            f"--mode {text!r} is not known",
+            rule="it is some of missing,failed,stale, or all",
+            fix=suggest(unknown[0], MODES) if unknown else f"for example --mode {DEFAULT_MODE}",
+        )
+    return found
+
+
+def params(texts: Sequence[str]) -> dict[str, Any]:
+    """NAME=VALUE pairs; raises UsageProblem."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageProblem(f"--param {text!r} is not NAME=VALUE", fix="for example --param days=7")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found

@@ -1,0 +1,111 @@
+"""One command per process: dev, scheduler, worker, api, code-server.
+
+Owns their logging and options. What they do is the core's runtime.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from partita.core.config import Config
+
+_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log debugging detail too.")]
+Port = Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Of the API; default: the configuration's.")]
+Prefix = Annotated[
+    str, typer.Option("--prefix", help="Path under which a proxy publishes the UI, such as /data/partita.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(dev)
+    app.command()(scheduler)
+    app.command()(worker)
+    app.command()(api)
+    app.command("code-server")(code_server)
+
+
+def dev(*, port: Port = None, verbose: Verbose = False) -> None:
+    """Everything on this machine: Postgres, code servers, scheduler, worker, API and UI."""
+    from partita.core.runtime.process import run_dev
+    from partita.ui.api.server import api_part
+
+    _log(verbose)
+    config = _config(None, port)
+    sys.stderr.write(f"partita dev: http://{config.api.host}:{config.api.port} (Ctrl-C ends everything)\n")
+    run_dev(config, ("api", api_part()))
+
+
+def scheduler(*, verbose: Verbose = False) -> None:
+    """One scheduler; run as many as you like, on any machine."""
+    from partita.core.runtime.process import run_scheduler
+
+    _log(verbose)
+    run_scheduler(_config(None, None))
+
+
+def worker(
+    *,
+    capacity: Annotated[int | None, typer.Option("--capacity", min=1, help="Attempts at a time.")] = None,
+    verbose: Verbose = False,
+) -> None:
+    """One worker; run as many as you like, on any machine that reaches the code servers."""
+    from partita.core.runtime.process import run_worker
+
+    _log(verbose)
+    config = _config(None, None)
+    if capacity is not None:
+        config = config.model_copy(update={"worker": config.worker.model_copy(update={"capacity": capacity})})
+    run_worker(config)
+
+
+def api(
+    *,
+    host: Annotated[
+        str | None, typer.Option("--host", help="Default: the configuration's, else this machine only.")
+    ] = None,
+    port: Port = None,
+    prefix: Prefix = "",
+    verbose: Verbose = False,
+) -> None:
+    """The REST API and the web UI."""
+    from partita.ui.api.server import run_api
+
+    _log(verbose)
+    config = _config(host, port)
+    sys.stderr.write(f"partita api: http://{config.api.host}:{config.api.port}{prefix}\n")
+    run_api(config, root_path=prefix)
+
+
+def code_server(
+    location: Annotated[str, typer.Option("--location", help="Which [[location]] of partita.toml.")],
+    *,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: a free one.")] = 0,
+) -> None:
+    """The server of one code location; the only process that loads its modules."""
+    from partita.core.runtime.servers import exec_server
+    from partita.ui.cli.session import configuration
+
+    config = configuration()
+    exec_server(config, config.location(location), host=host, port=port)
+
+
+def _config(host: str | None, port: int | None) -> Config:
+    from partita.ui.cli.session import configuration
+
+    config = configuration()
+    changes = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    return config.model_copy(update={"api": config.api.model_copy(update=changes)}) if changes else config
+
+
+def _log(verbose: bool) -> None:
+    """To stderr, one line a record; the libraries' own chatter from warnings up."""
+    logging.basicConfig(level=logging.WARNING, format=_FORMAT, stream=sys.stderr, force=True)
+    logging.getLogger("partita").setLevel(logging.DEBUG if verbose else logging.INFO)

@@ -1,0 +1,224 @@
+"""Commands that ask for cells: plan, materialize, backfill.
+
+Owns the order show → ask → launch → wait. Every one of them prints the plan that it would launch (law 6).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from partita.ui.cli import options as o
+from partita.ui.cli.output import Output, ago, counts_text, state_text, utc_now
+from partita.ui.cli.problems import FAILED
+
+if TYPE_CHECKING:
+    from partita.ui.api.models import BackfillView, LaunchView
+    from partita.ui.api.services.plans import Preview
+    from partita.ui.cli.session import Session
+
+backfills = typer.Typer(no_args_is_help=True, help="Ranges of partitions, with a name, a limit and progress.")
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(plan)
+    app.command()(materialize)
+    app.add_typer(backfills, name="backfill")
+
+
+def plan(
+    selection: o.Selection,
+    *,
+    partitions: o.Partitions = None,
+    partition: o.Partition = None,
+    lower: o.From = None,
+    upper: o.To = None,
+    mode: o.Mode = o.DEFAULT_MODE,
+    upstream: o.Upstream = False,
+    downstream: o.Downstream = False,
+    param: o.Param = [],  # noqa: B006 - Typer's form of "none given"; never changed
+    as_json: o.Json = False,
+) -> None:
+    """Show what would run and why. Changes nothing."""
+    from partita.ui.cli.session import session
+
+    asked = o.Asked(selection, partitions, partition, lower, upper, mode, upstream, downstream, param)
+    output = Output(json=as_json)
+    with session() as opened:
+        preview = _preview(opened, asked, "run", output)
+        if as_json:
+            output.value(preview.view())
+
+
+def materialize(
+    selection: o.Selection,
+    *,
+    partitions: o.Partitions = None,
+    partition: o.Partition = None,
+    lower: o.From = None,
+    upper: o.To = None,
+    mode: o.Mode = o.DEFAULT_MODE,
+    upstream: o.Upstream = False,
+    downstream: o.Downstream = False,
+    param: o.Param = [],  # noqa: B006 - Typer's form of "none given"; never changed
+    yes: o.Yes = False,
+    detach: o.Detach = False,
+    as_json: o.Json = False,
+) -> None:
+    """Plan, ask, run, and wait for the end. Exit code 1 when the run fails."""
+    asked = o.Asked(selection, partitions, partition, lower, upper, mode, upstream, downstream, param)
+    _act(asked, intent="run", yes=yes, detach=detach, output=Output(json=as_json))
+
+
+@backfills.command("create")
+def backfill_create(
+    selection: o.Selection,
+    *,
+    partitions: o.Partitions = None,
+    lower: o.From = None,
+    upper: o.To = None,
+    mode: o.Mode = o.DEFAULT_MODE,
+    upstream: o.Upstream = False,
+    downstream: o.Downstream = False,
+    param: o.Param = [],  # noqa: B006 - Typer's form of "none given"; never changed
+    max_active: Annotated[
+        int | None, typer.Option("--max-active", min=1, help="At most so many tasks queued or running at once.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None,
+    yes: o.Yes = False,
+    detach: o.Detach = False,
+    as_json: o.Json = False,
+) -> None:
+    """Materialize a range: what is missing, failed or stale in it. Waits for the end unless --detach."""
+    asked = o.Asked(selection, partitions, None, lower, upper, mode, upstream, downstream, param)
+    output = Output(json=as_json)
+    _act(asked, intent="backfill", yes=yes, detach=detach, output=output, name=name, max_active=max_active)
+
+
+@backfills.command("list")
+def backfill_list(*, limit: o.Limit = 20, as_json: o.Json = False) -> None:
+    """The newest backfills."""
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        found = opened.services.runs.backfills(limit=limit)
+        if as_json:
+            output.value(found)
+            return
+        now = utc_now()
+        output.table(
+            ("id", "name", "state", "selection", "partitions", "cells", "created"),
+            [
+                (str(one.id), one.name, state_text(one.state), one.selection, one.partitions_text,
+                 str(sum(asset.total for asset in one.progress)), ago(one.created_at, now))
+                for one in found.backfills
+            ],
+            empty="No backfills. Make one: partita backfill create SELECTION --from KEY --to KEY",
+        )  # fmt: skip
+
+
+@backfills.command("show")
+def backfill_show(backfill_id: Annotated[int, typer.Argument(metavar="ID")], *, as_json: o.Json = False) -> None:
+    """One backfill with its progress by asset."""
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        _say_backfill(opened.services.runs.backfill(backfill_id), output)
+
+
+@backfills.command("cancel")
+def backfill_cancel(
+    backfill_id: Annotated[int, typer.Argument(metavar="ID")], *, yes: o.Yes = False, as_json: o.Json = False
+) -> None:
+    """Cancel what has not started, and ask what runs to stop."""
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        found = opened.services.runs.backfill(backfill_id)
+        if not as_json:
+            _say_backfill(found, output)
+        if found.state == "running":
+            output.confirm(f"Cancel backfill {found.id} ({found.name})?", yes=yes)
+        _say_backfill(opened.services.runs.cancel_backfill(backfill_id), output)
+
+
+def _act(
+    asked: o.Asked,
+    *,
+    intent: str,
+    yes: bool,
+    detach: bool,
+    output: Output,
+    name: str | None = None,
+    max_active: int | None = None,
+) -> None:
+    from partita.ui.api.models import LaunchRequest
+    from partita.ui.cli.session import session
+
+    with session() as opened:
+        preview = _preview(opened, asked, intent, output)
+        if preview.plan.empty:
+            output.value({"plan": preview.view(), "run": None, "backfill_id": None}) if output.json else None
+            return
+        count = preview.plan.cell_count
+        output.confirm(f"Materialize {count} {'cell' if count == 1 else 'cells'}?", yes=yes)
+        launched = opened.services.plans.launch(
+            preview.plan_id, LaunchRequest(confirm_cells=count, name=name, max_active=max_active)
+        )
+        _wait(opened, preview, launched, detach=detach, output=output)
+
+
+def _wait(opened: Session, preview: Preview, launched: LaunchView, *, detach: bool, output: Output) -> None:
+    from partita.ui.cli.follow import follow, say_end
+
+    run_id = launched.run_id
+    what = f"backfill {launched.backfill_id}, run {run_id}" if launched.backfill_id is not None else f"run {run_id}"
+    output.say(f"Launched {what}.")
+    if detach:
+        summary = opened.services.runs.summary(run_id)
+        output.say(f"It goes on by itself: partita runs show {run_id}")
+    else:
+        try:
+            summary = follow(opened, run_id, output)
+        except KeyboardInterrupt:
+            output.err.print(f"\nrun {run_id} goes on; to stop it: partita runs cancel {run_id}")
+            raise
+        say_end(opened, summary, output)
+    if output.json:
+        output.value({"plan": preview.view(), "run": summary, "backfill_id": launched.backfill_id})
+    if not detach and summary.state != "success":
+        raise typer.Exit(FAILED)
+
+
+def _preview(opened: Session, asked: o.Asked, intent: str, output: Output) -> Preview:
+    from partita.core.planner import render_text
+    from partita.ui.api.models import PlanRequest
+
+    request = PlanRequest.model_validate(asked.request(intent))
+    preview = opened.services.plans.preview(request)
+    output.say(render_text(preview.plan, preview.catalog))
+    return preview
+
+
+def _say_backfill(found: BackfillView, output: Output) -> None:
+    from partita.ui.api.services.words import seconds_text
+
+    if output.json:
+        output.value(found)
+        return
+    head = state_text(found.state)
+    head.append(f"  backfill {found.id} {found.name}: {found.selection} {found.partitions_text}")
+    output.say(head)
+    if found.max_active is not None:
+        output.say(f"at most {found.max_active} tasks at once")
+    if found.eta_s is not None:
+        output.say(f"about {seconds_text(found.eta_s)} left at the speed so far")
+    output.table(
+        ("asset", "cells", "states"),
+        [(one.asset, str(one.total), counts_text(one.counts)) for one in found.progress],
+        empty="It has no tasks of its own: other runs make its cells.",
+    )
