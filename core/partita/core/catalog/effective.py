@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from partita.assets import AssetKey, AssetSpec, Snapshot
 
@@ -24,9 +25,9 @@ class Effective:
         return [{"key": key, "version": version} for key, version in sorted(self.kept.items())]
 
 
-def kept_of(stored: Iterable[Mapping[str, str]]) -> dict[AssetKey, str]:
+def kept_of(stored: Iterable[Mapping[str, Any]]) -> dict[AssetKey, str]:
     """The `kept` of a stored snapshot: the inverse of `Effective.kept_json`."""
-    return {AssetKey(one["key"]): one["version"] for one in stored}
+    return {AssetKey(str(one["key"])): str(one["version"]) for one in stored}
 
 
 def effective_snapshot(

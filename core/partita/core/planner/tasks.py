@@ -100,9 +100,9 @@ def _drafts(plan: Plan, catalog: Catalog) -> list[_Draft]:
                 edge = catalog.edge(key, one, plan.as_of)
                 inside = one.upstream in step.assets
                 # Members of a group share most inputs; the same edges need not be found twice.
-                if one.upstream not in task_of or (inside and one.upstream != key) or id(edge) in seen:
+                if one.upstream not in task_of or (inside and one.upstream != key) or (one.upstream, id(edge)) in seen:
                     continue
-                seen.add(id(edge))
+                seen.add((one.upstream, id(edge)))
                 _bundle(edge, step.batches, task_of[one.upstream], first, inside, bundles)
         drafts += [
             _Draft(step, index, step.waves[index], tuple(dict.fromkeys(bundles[index])))

@@ -1,0 +1,237 @@
+"""A stage for planner and automation: definitions in a store, plans launched, attempts claimed and finished by the duties.
+
+The same stage stands on Postgres and on the in-memory store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+import pytest
+
+from partita.assets import (
+    AssetKey,
+    AssetSpec,
+    InputSpec,
+    PartitionsDef,
+    Snapshot,
+    StepSpec,
+    asset_key,
+    canonical_json,
+    default_mapping,
+    snapshot_hash,
+    to_spec,
+)
+from partita.assets import Mapping as PartitionMapping
+from partita.core.automation import run_automation, run_replans
+from partita.core.automation.replan import TxCells
+from partita.core.automation.values import Automated
+from partita.core.catalog import Catalog, CatalogInputs, StoredSnapshot
+from partita.core.cells import Statuses
+from partita.core.duties.admit import admit
+from partita.core.duties.claim import claim
+from partita.core.duties.finish import finish
+from partita.core.duties.launch import launch
+from partita.core.duties.leases import register
+from partita.core.duties.runs import fold_tallies
+from partita.core.duties.values import AttemptResult, CellOutcome, CellResult, Claimed, Launched
+from partita.core.planner import PlanRequest, to_launch
+from partita.core.planner.assemble import assemble
+from partita.core.planner.decide import decide
+from partita.core.planner.targets import find_targets
+from partita.core.store.memory import MemoryStore
+from partita.core.store.open import open_store
+from partita.core.store.port import Store
+from partita.core.store.postgres import PostgresStore
+from partita.core.store.values import AttemptOutcome, CellRef, SnapshotId, WorkerId
+
+_workers = count(1)
+
+
+def spec(
+    key: str,
+    partitions: PartitionsDef | None = None,
+    inputs: Mapping[str, tuple[PartitionsDef | None, PartitionMapping | None]] | None = None,
+    *,
+    step: str = "",
+    code: str = "1",
+    **more: Any,
+) -> AssetSpec:
+    """An asset; `inputs` give per upstream its partitions (for the default mapping) and a mapping."""
+    found = tuple(
+        InputSpec(
+            name=up.replace("/", "_"),
+            upstream=asset_key(up),
+            mapping=to_spec(mapping if mapping is not None else default_mapping(partitions, up_partitions)),
+        )
+        for up, (up_partitions, mapping) in (inputs or {}).items()
+    )
+    return AssetSpec(
+        key=asset_key(key),
+        step=step or key,
+        partitions=to_spec(partitions),
+        inputs=found,
+        fingerprint=f"code-{code}",
+        dependency_hash="-".join(one.upstream for one in found) or "none",
+        **more,
+    )
+
+
+@dataclass
+class Stage:
+    """`version` gives the data version that an attempt at a cell writes; None fails the attempt."""
+
+    store: Store
+    version: Callable[[str, str], str | None] = lambda key, partition: "v1"
+    attempts: list[tuple[str, str]] = field(default_factory=list)
+    """(asset, partition) of every finished cell, in order."""
+
+    def define(self, specs: Sequence[AssetSpec], location: str = "loc") -> Catalog:
+        """Activate a snapshot of one location."""
+        steps: dict[str, list[AssetKey]] = {}
+        for one in specs:
+            if one.kind == "asset":
+                steps.setdefault(one.step, []).append(one.key)
+        snapshot = Snapshot(
+            location=location,
+            assets=tuple(specs),
+            steps=tuple(StepSpec(id=step, assets=tuple(keys), function="m:f") for step, keys in steps.items()),
+        )
+        body = canonical_json(snapshot)
+        with self.store.begin() as tx:
+            location_id = tx.put_location(location)
+            version = snapshot_hash(snapshot)
+            snapshot_id, _ = tx.put_snapshot(location_id, version, body=body, effective=body, kept=[])
+            tx.activate_snapshot(location_id, snapshot_id)
+            ids = tx.define_assets(location_id, snapshot_id, [one.key for one in specs])
+        self.pin = (location_id, SnapshotId(snapshot_id))
+        stored = StoredSnapshot(location_id, location, snapshot_id, version, snapshot)
+        self.catalog = Catalog([stored], {AssetKey(key): asset_id for key, asset_id in ids.items()})
+        self.worker = WorkerId(f"w{next(_workers)}")
+        register(self.store, self.worker, host="h", pid=1, capacity=1000)
+        return self.catalog
+
+    def active(self) -> Catalog:
+        return self.catalog
+
+    def ref(self, key: str, partition: str = "") -> CellRef:
+        return CellRef(self.catalog.asset(key).id, partition)
+
+    def request(
+        self, selection: str, mode: tuple[str, ...] = ("missing", "failed", "stale"), **more: Any
+    ) -> Launched | None:
+        """Plan within the store's own transaction and launch; None when there is nothing to do."""
+        with self.store.begin() as tx:
+            now = tx.now()
+            every = {
+                asset.id: [
+                    CellRef(asset.id, partition)
+                    for partition in self.catalog.space(key, now).keys(self.catalog.space(key, now).all())
+                ]
+                for key, asset in self.catalog.assets.items()
+            }
+            request = PlanRequest(selection=selection, as_of=now, mode=mode, **more)
+            statuses = Statuses(self.catalog, TxCells(tx, every), now)
+            decided = decide(self.catalog, statuses, find_targets(self.catalog, statuses, request))
+            plan = assemble(self.catalog, request, decided.choices, decided.blocked)
+        if plan.empty:
+            return None
+        return launch(self.store, to_launch(plan, self.catalog, cause={"kind": "person", "by": "me", "text": "asked"}))
+
+    def start(self, limit: int = 1000) -> list[Claimed]:
+        """Admit and claim what can start; the attempts stay running."""
+        while admit(self.store).more:
+            pass
+        claimed: list[Claimed] = []
+        while True:
+            claims = claim(
+                self.store, self.worker, [self.pin], limit, CatalogInputs(lambda run_id: self.catalog), lambda *_: None
+            )
+            claimed += claims.claimed
+            if not claims.more:
+                return claimed
+
+    def end(self, claimed: Sequence[Claimed], *, failed: bool = False) -> None:
+        """Finish attempts, each with its version."""
+        finish(self.store, [self._result(one, failed=failed) for one in claimed])
+
+    def work(self) -> int:
+        """Start and end until nothing is ready; returns how many attempts ran."""
+        ran = 0
+        while claimed := self.start():
+            self.end(claimed)
+            ran += len(claimed)
+        while fold_tallies(self.store).more:
+            pass
+        return ran
+
+    def automate(self) -> Automated:
+        return run_automation(self.store, self)
+
+    def replan(self) -> Automated:
+        return run_replans(self.store, self)
+
+    def settle(self) -> int:
+        """Work and automation until both rest; returns how many attempts ran."""
+        ran = 0
+        while True:
+            worked = self.work()
+            found = self.automate()
+            ran += worked
+            if not worked and not found.requested and not self.replan().requested:
+                return ran
+
+    def _result(self, one: Claimed, *, failed: bool) -> AttemptResult:
+        cells = []
+        for own in one.cells:
+            key = self.catalog.by_id[own.cell.asset_id].key
+            version = None if failed else self.version(key, own.cell.partition)
+            self.attempts.append((key, own.cell.partition))
+            if version is None:
+                cells.append(CellResult(own.cell, CellOutcome.FAILED, error="boom"))
+            else:
+                cells.append(CellResult(own.cell, CellOutcome.WRITTEN, data_version=version, location="here"))
+        bad = any(cell.kind is CellOutcome.FAILED for cell in cells)
+        return AttemptResult(
+            task_id=one.task.id,
+            attempt_id=one.attempt_id,
+            fence=one.fence,
+            outcome=AttemptOutcome.FAILED if bad else AttemptOutcome.SUCCESS,
+            cells=tuple(cells),
+            digests=one.digests,
+            versions=one.versions,
+            error="boom" if bad else None,
+            automation_assets=self.catalog.automation_assets,
+        )
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """A stage on each of the two stores."""
+    if request.param == "memory":
+        yield Stage(MemoryStore(lambda: datetime.now(UTC)))
+        return
+    store = open_store(request.getfixturevalue("pg_url"), pool_size=8)
+    yield Stage(store)
+    store.close()
+
+
+@pytest.fixture
+def pg_stage(pg_url: str) -> Iterator[Stage]:
+    """A stage on Postgres."""
+    store = open_store(pg_url, pool_size=12)
+    yield Stage(store)
+    store.close()
+
+
+@pytest.fixture
+def asset_of() -> Any:
+    """`spec`."""
+    return spec
+
+
+__all__ = ["PostgresStore", "Stage"]
