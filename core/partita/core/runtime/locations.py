@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from partita.assets import AssetKey, Snapshot
 from partita.assets.specs import canonical_json
-from partita.core.catalog import ActivationRefused, check_activation, effective_snapshot
+from partita.core.catalog import ActivationRefused, check_activation, effective_snapshot, kept_of
 from partita.core.config import Config
 from partita.core.duties.values import Channel
 from partita.core.runtime.servers import read_announcements
@@ -282,4 +282,4 @@ def _active_of(
 
 
 def _kept(snapshot: StoredSnapshot) -> dict[AssetKey, str]:
-    return {AssetKey(str(key)): str(version) for key, version in snapshot.kept}
+    return kept_of(snapshot.kept)
