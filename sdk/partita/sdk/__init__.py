@@ -5,18 +5,9 @@ Importing it loads no DuckDB and nothing of the control plane.
 
 from partita.assets import Daily, Dynamic, Hourly, Monthly, Multi, Static, TimeWindows, Weekly
 from partita.sdk.context import Context, Partition, TimeSpan
-from partita.sdk.declare import (
-    AssetFunction,
-    CheckFunction,
-    ExternalAsset,
-    Out,
-    asset,
-    check,
-    defaults,
-    external,
-    multi_asset,
-)
-from partita.sdk.inprocess import MaterializeResult, materialize
+from partita.sdk.declare import asset, check, defaults, external, multi_asset
+from partita.sdk.handles import AssetFunction, CheckFunction, ExternalAsset, Out
+from partita.sdk.inprocess import materialize
 from partita.sdk.io.base import IOManager
 from partita.sdk.io.duckdb_file import DuckDBFile
 from partita.sdk.io.lake import Lake
@@ -25,6 +16,7 @@ from partita.sdk.policies import RetryPolicy, all_, any_size, eager, manual, per
 from partita.sdk.references import From, by_dimension, last, overlap, remote, same, specific, table
 from partita.sdk.relation import Relation
 from partita.sdk.resources import Resource
+from partita.sdk.results import MaterializeResult
 from partita.sdk.runtime_values import InputCell
 
 __all__ = [

@@ -120,14 +120,14 @@ class _Attempt:
         stored: dict[AssetKey, _Stored] = {}
         try:
             for key, one in given.items():
-                stored[key] = self._write(key, one)
+                stored[key] = self._write(key, one, context)
             for key, one_stored in stored.items():
                 self._judge(key, one_stored, context)
         except BaseException:
             for one_stored in stored.values():
                 _discard(one_stored)
             raise
-        return self._finish(given, stored, context)
+        return self._finish(given, stored)
 
     def _context(self) -> Context:
         first = next(iter(self._cells))
@@ -154,7 +154,7 @@ class _Attempt:
             raise PartitaError(f"{owner}: input {name!r} was not handed in", rule="the request binds every input")
         return read_input(binding, annotation, self._location.io, f"{owner}: input {name!r}")
 
-    def _write(self, key: AssetKey, given: Given) -> _Stored:
+    def _write(self, key: AssetKey, given: Given, context: Context) -> _Stored:
         made = next(one for one in self._handle.step.assets if one.key == key)
         manager = self._handle.io[key]
         cells = tuple(cell for cell in self._cells[key] if cell.partition not in given.skipped)
@@ -174,7 +174,7 @@ class _Attempt:
             written = manager.write(ctx, given.whole.value)
         else:
             written = manager.write(ctx, PerCell({key: one.value for key, one in given.by_partition.items()}))
-        return _Stored(ctx, manager, [_with_said(one, given) for one in written])
+        return _Stored(ctx, manager, [_with_said(one, given, context) for one in written])
 
     def _self_written(self, cell: TargetCell, given: Given) -> Written:
         if given.output_of(cell.partition).value is not None:
@@ -232,7 +232,7 @@ class _Attempt:
                 arguments[param.name] = stored.manager.read(reading)
         return check.definition.function(**arguments)
 
-    def _finish(self, given: dict[AssetKey, Given], stored: dict[AssetKey, _Stored], context: Context) -> StepResult:
+    def _finish(self, given: dict[AssetKey, Given], stored: dict[AssetKey, _Stored]) -> StepResult:
         outcomes: list[CellOutcome] = []
         for key, one in stored.items():
             good = [cell for cell in one.written if cell.partition not in self._failed]
@@ -240,7 +240,10 @@ class _Attempt:
                 good = one.manager.commit(one.ctx, good)
             elif one.written:
                 _discard(one)
-            outcomes += [_written(key, cell, given[key], context) for cell in good]
+            outcomes += [
+                CellOutcome(key, cell.partition, CellKind.WRITTEN, cell.data_version, cell.location, cell.metadata)
+                for cell in good
+            ]
             outcomes += [
                 CellOutcome(key, cell.partition, CellKind.FAILED, error=self._failed[cell.partition])
                 for cell in one.written
@@ -261,20 +264,15 @@ class _Attempt:
         return StepResult(StepStatus.SUCCESS)
 
 
-def _with_said(written: Written, given: Given) -> Written:
+def _with_said(written: Written, given: Given, context: Context) -> Written:
     """What the user said about the cell stands above what the store found."""
     said = given.output_of(written.partition)
     version = written.data_version if said.data_version is None else said.data_version
     if not version:
         raise PartitaError('Output(data_version="")', rule="a data version is not empty", fix="leave it out")
-    return replace(written, data_version=version)
-
-
-def _written(key: AssetKey, cell: Written, given: Given, context: Context) -> CellOutcome:
-    said = given.output_of(cell.partition).metadata
-    rows = {"rows": cell.rows} if cell.rows >= 0 else {}
-    metadata = checked_metadata({**rows, **cell.metadata, **context.attached_metadata, **said})
-    return CellOutcome(key, cell.partition, CellKind.WRITTEN, cell.data_version, cell.location, metadata)
+    rows = {"rows": written.rows} if written.rows >= 0 else {}
+    metadata = checked_metadata({**rows, **written.metadata, **context.attached_metadata, **said.metadata})
+    return replace(written, data_version=version, metadata=metadata)
 
 
 def _discard(stored: _Stored) -> None:

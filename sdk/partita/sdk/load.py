@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import sys
 import time
 import traceback
@@ -25,6 +26,7 @@ from partita.sdk.snapshot import StepHandle, build_snapshot, resolve_all
 
 Progress = Callable[[str, str], None]
 
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _ours: set[str] = set()
 """Project modules that loads of this process imported: a later load imports them anew."""
 
@@ -119,7 +121,7 @@ def _import(module: str, collector: Collector, sources: Sources) -> str | None:
         try:
             importlib.import_module(module)
         except (Exception, SystemExit) as raised:
-            error = _error_text(raised, collector.root or Path())
+            error = _error_text(raised, collector.root or Path(), sources)
     collector.loading = None
     local = {name for name in set(sys.modules) - before if _is_local(name, sources)}
     if error is not None:
@@ -144,12 +146,12 @@ def _forget_earlier_loads(listed: Sequence[str]) -> None:
     _ours.clear()
 
 
-def _error_text(error: BaseException, root: Path) -> str:
+def _error_text(error: BaseException, root: Path, sources: Sources) -> str:
     """The error with the frames of user code; the same text on every machine, because it is part of the snapshot."""
     lines = []
     for frame in traceback.extract_tb(error.__traceback__):
         file = Path(frame.filename)
-        if file.is_relative_to(root):
+        if file.is_absolute() and sources.is_local(file):
             lines.append(f"  {file.relative_to(root).as_posix()}:{frame.lineno} in {frame.name}: {frame.line}")
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(root):
         lines.append(
@@ -159,4 +161,4 @@ def _error_text(error: BaseException, root: Path) -> str:
     else:
         message = str(error)
     text = "\n".join([*lines, f"{type(error).__name__}: {message}"])
-    return text.replace(f"{root}/", "").replace(str(root), ".")
+    return _ADDRESS.sub("0x...", text.replace(f"{root}/", "").replace(str(root), "."))

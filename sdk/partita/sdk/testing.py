@@ -15,7 +15,8 @@ from typing import Any
 from partita.assets import AssetKey
 from partita.sdk.collector import Collector, collecting
 from partita.sdk.context import Context, Partition, TimeSpan
-from partita.sdk.inprocess import MaterializationFailed, MaterializeResult, materialize, materialize_location
+from partita.sdk.inprocess import materialize, materialize_location
+from partita.sdk.results import MaterializationFailed, MaterializeResult
 from partita.sdk.runtime import CellOutcome, CheckOutcome, LoadedLocation, load_location
 
 __all__ = [

@@ -165,3 +165,91 @@ def test_a_missing_folder_and_no_modules_are_errors_of_the_location(load: Load, 
         load_location("here", tmp_path / "nowhere", ["a"])
     with pytest.raises(DefinitionError, match="names no module"):
         load_location("here", tmp_path, [])
+
+
+@pytest.mark.parametrize("changed", ["return 'b'", "factor: int = 3", "def used() -> int: return 2"])
+def test_resources_params_and_helpers_are_code_of_the_asset(load: Load, changed: str) -> None:
+    body = """
+    from pydantic import BaseModel
+    def used() -> int: return 1
+    class Params(BaseModel):
+        factor: int = 2
+    class Shop(Resource):
+        def query(self) -> str:
+            return 'a'
+    @asset(io=None)
+    def orders(shop: Shop, params: Params) -> None:
+        print(shop.query(), used())
+    @asset(io=None)
+    def apart() -> None:
+        print('nothing of it')
+    """
+    original = {"return 'b'": "return 'a'", "factor: int = 3": "factor: int = 2"}.get(
+        changed, "def used() -> int: return 1"
+    )
+    one = {spec.key: spec.fingerprint for spec in load({"m.py": body}).snapshot.assets}
+    other = {spec.key: spec.fingerprint for spec in load({"m.py": body.replace(original, changed)}).snapshot.assets}
+    assert one["orders"] != other["orders"]
+    assert one["apart"] == other["apart"]
+
+
+def test_the_body_of_an_upstream_is_not_code_of_its_consumer(load: Load) -> None:
+    body = """
+    @asset
+    def up() -> Relation:
+        return Relation.from_sql("select 1")
+    @asset
+    def down(rows: Annotated[Relation, From(up)]) -> Relation:
+        return rows
+    """
+    one = {spec.key: spec for spec in load({"m.py": body}).snapshot.assets}
+    other = {spec.key: spec for spec in load({"m.py": body.replace("select 1", "select 2")}).snapshot.assets}
+    assert one["up"].fingerprint != other["up"].fingerprint
+    assert one["down"].fingerprint == other["down"].fingerprint
+    assert one["down"].dependency_hash == other["down"].dependency_hash
+
+
+def test_another_upstream_or_mapping_is_another_dependency(load: Load) -> None:
+    body = """
+    @asset
+    def up() -> Relation: ...
+    @asset
+    def up2() -> Relation: ...
+    @asset
+    def down(rows: Annotated[Relation, From("up")]) -> Relation:
+        return rows
+    """
+    variants = [
+        body,
+        body.replace('From("up")', 'From("up2")'),
+        body.replace('From("up")', 'From("up", specific("x"))'),
+    ]
+    found = [load({"m.py": one}).snapshot.assets[0] for one in variants]
+    assert len({one.dependency_hash for one in found}) == 3
+    assert len({one.fingerprint for one in found}) == 1
+
+
+def test_an_error_text_holds_nothing_that_changes_from_run_to_run(load: Load) -> None:
+    location = load({"bad.py": "raise ValueError(object())\n"})
+    assert errors_of(location)["bad"].endswith("ValueError: <object object at 0x...>")
+
+
+def test_the_snapshot_carries_every_option(load: Load) -> None:
+    body = """
+    from pydantic import BaseModel
+    class P(BaseModel):
+        n: int = 1
+    @asset(key="a/b", partitions=Static("x"), retries=RetryPolicy(2), timeout="5m", pool={"w": 2}, priority=3,
+           batch=up_to(4), automation=eager(), code_version="7", group="g", owner="o", tags={"t": "1"}, kinds=["sql"],
+           description="D", isolation="spawn", metadata={"m": 1}, io="duckdb:shop.duckdb", deps=["far/away"])
+    def made(params: P) -> Relation: ...
+    """
+    (spec,) = load({"m.py": body}).snapshot.assets
+    assert (spec.key, spec.step, spec.timeout_s, spec.priority, spec.batch.type) == ("a/b", "a/b", 300.0, 3, "up_to")
+    assert [(one.name, one.slots) for one in spec.pools] == [("duckdb:shop.duckdb", 1), ("w", 2)]
+    assert (spec.automation.type, spec.code_version, spec.group, spec.owner) == ("eager", "7", "g", "o")
+    assert (spec.tags, spec.kinds, spec.description, spec.isolation) == ({"t": "1"}, ("sql",), "D", "spawn")
+    assert (spec.metadata, spec.io) == ({"m": 1}, "duckdb:shop.duckdb")
+    assert [(one.name, one.upstream, one.kind) for one in spec.inputs] == [("dep:far/away", "far/away", "order")]
+    assert spec.params_schema["properties"]["n"]["default"] == 1
+    assert (spec.source.module, spec.source.file) == ("m", "m.py")

@@ -190,7 +190,8 @@ class _Walk:
         if isinstance(value, _PLAIN):
             return prefixed([type(value).__name__.encode(), repr(value).encode()])
         if isinstance(value, PurePath):
-            return b"path"  # differs between machines
+            # An absolute path differs between machines.
+            return prefixed([b"path", b"" if value.is_absolute() else value.as_posix().encode()])
         if isinstance(value, list | tuple):
             return prefixed([b"list", *(self._value(one) for one in value)])
         if isinstance(value, dict):

@@ -1,0 +1,96 @@
+"""What the decorators hand back: the function, still callable and typed, and a value that stands for its asset.
+
+Owns the handles and the options of a group's members. Refuses to register anything.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, ParamSpec, TypeVar
+
+from partita.assets import AssetKey, DefinitionError
+from partita.sdk.definitions import AssetDef, CheckDef, PartitionColumns, StepDef
+from partita.sdk.io.base import IOManager
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+DEFAULT_IO: Final = "lake"
+
+
+class AssetFunction(Generic[P, R_co]):
+    """A decorated function: still callable with plain arguments, and a value that stands for its asset."""
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, function: Callable[P, R_co], step: StepDef) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self.step = step
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        return self._function(*args, **kwargs)
+
+    @property
+    def key(self) -> AssetKey:
+        """The key of its asset; an error for a group of several."""
+        if len(self.step.assets) != 1:
+            raise DefinitionError(
+                f"{self.step.name} makes {len(self.step.assets)} assets",
+                rule="a reference names one asset",
+                fix=f"write one of the keys: {', '.join(one.key for one in self.step.assets)}",
+            )
+        return self.step.assets[0].key
+
+    @property
+    def keys(self) -> tuple[AssetKey, ...]:
+        """The keys of all assets that it makes."""
+        return tuple(one.key for one in self.step.assets)
+
+    def __repr__(self) -> str:
+        return f"<asset {', '.join(self.keys)} ({self.step.place})>"
+
+
+class CheckFunction(Generic[P, R_co]):
+    """A decorated check: still callable with plain arguments."""
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, function: Callable[P, R_co], definition: CheckDef) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self.definition = definition
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<check {self.definition.name} ({self.definition.place})>"
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalAsset:
+    """An asset that something else makes."""
+
+    definition: AssetDef
+
+    @property
+    def key(self) -> AssetKey:
+        """Its key."""
+        return self.definition.key
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """One asset of a `@multi_asset`: what differs from the options of the group."""
+
+    description: str = ""
+    io: str | IOManager | None = DEFAULT_IO
+    partition_columns: PartitionColumns | None = None
+    kinds: Sequence[str] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
