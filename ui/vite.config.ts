@@ -5,6 +5,8 @@ import { defineConfig } from "vitest/config";
 const api = process.env.PARTITA_API ?? "http://127.0.0.1:4400";
 
 export default defineConfig({
+  // Relative, so that the server can mount the page under any prefix: it sets <base>.
+  base: "./",
   plugins: [react()],
   server: { port: 4300, strictPort: true, proxy: { "/api": { target: api, changeOrigin: false } } },
   build: {

@@ -1,7 +1,8 @@
 // The one place that talks HTTP. Refusals of the API arrive as ApiError with what, rule and fix; nothing is swallowed.
+import { BASE_PATH } from "../lib/base";
 import type { ApiProblem } from "./types";
 
-const BASE = "/api/v1";
+const BASE = `${BASE_PATH}/api/v1`;
 
 export class ApiError extends Error {
   readonly status: number;

@@ -1,10 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { flushDelay, Pending } from "./invalidation";
+import type { LiveEvent } from "./types";
+
+const event = (part: Partial<LiveEvent> & Pick<LiveEvent, "kind">): LiveEvent => ({
+  id: 1,
+  at: "2026-03-01T00:00:00Z",
+  asset: null,
+  partition: null,
+  run_id: null,
+  task_id: null,
+  state: null,
+  ...part,
+});
 
 describe("Pending", () => {
   it("keeps other runs' pages quiet when the event names a run", () => {
     const pending = new Pending();
-    pending.add({ id: 1, at: "", kind: "task", run_id: 7 });
+    pending.add(event({ kind: "task", run_id: 7 }));
     expect(pending.matches(["run", 7])).toBe(true);
     expect(pending.matches(["tasks", 7, {}])).toBe(true);
     expect(pending.matches(["run", 8])).toBe(false);
@@ -12,7 +24,7 @@ describe("Pending", () => {
 
   it("invalidates status of every asset on a publication, since any downstream may be stale now", () => {
     const pending = new Pending();
-    pending.add({ id: 1, at: "", kind: "materialized", asset: "a", partition: "p" });
+    pending.add(event({ kind: "materialized", asset: "a", partition: "p" }));
     expect(pending.matches(["strip", "b", {}])).toBe(true);
     expect(pending.matches(["locations"])).toBe(false);
   });

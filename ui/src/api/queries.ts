@@ -115,11 +115,8 @@ export const attempt = (id: number) =>
 export const backfills = () =>
   queryOptions({
     queryKey: ["backfills"],
-    // The contract leaves the list's envelope open: a bare array and {backfills: [...]} are both read.
-    queryFn: async ({ signal }) => {
-      const body = await get<Backfill[] | { backfills: Backfill[] }>("/backfills", {}, signal);
-      return Array.isArray(body) ? body : body.backfills;
-    },
+    queryFn: async ({ signal }) =>
+      (await get<{ backfills: Backfill[]; total: number }>("/backfills", { limit: 200 }, signal)).backfills,
   });
 
 export const backfill = (id: number) =>

@@ -15,9 +15,9 @@ export function Frame() {
   const close = () => setOverlay(null);
   return (
     <div className="frame">
-      <a className="skip" href="#main">
+      <button type="button" className="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to content
-      </a>
+      </button>
       <Rail />
       <TopBar onSearch={() => setOverlay("palette")} onKeys={() => setOverlay("keys")} />
       <main id="main" tabIndex={-1}>

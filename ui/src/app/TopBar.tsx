@@ -50,7 +50,7 @@ function LiveDot() {
   const now = useNow(1);
   const zone = useZone();
   if (state === "broken" && since !== null) {
-    const gap = Math.max(0, (now - since) / 1000);
+    const gap = Math.max(1, Math.floor((now - since) / 1000));
     return (
       <span
         className="live broken"
@@ -60,7 +60,7 @@ function LiveDot() {
         data-tip="The event stream is broken. Reconnecting, and reading again every 10 s."
       >
         <i />
-        Stale since {clock(since, zone)} ({duration(gap)})
+        Stale since {clock(since, zone)} ({gap < 60 ? `${gap} s` : duration(gap)})
       </span>
     );
   }

@@ -1,5 +1,6 @@
 // All routes and the search params each of them owns. Views load when first visited.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { BASE_PATH } from "../lib/base";
 import { Frame } from "./Frame";
 import { NotFound, RouteError } from "./NotFound";
 import { only, parseSearch, stringifySearch } from "./search";
@@ -95,6 +96,7 @@ export const router = createRouter({
     locations,
     system,
   ]),
+  basepath: BASE_PATH || "/",
   parseSearch,
   stringifySearch,
   defaultPreload: "intent",

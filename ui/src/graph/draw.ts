@@ -26,6 +26,7 @@ export type Palette = {
   bg: string;
   accent: string;
   states: Record<CellState, string>;
+  edges: Partial<Record<CellState, string>>;
   mono: string;
   sans: string;
 };
@@ -49,6 +50,14 @@ const STATE_VARS: Record<CellState, string> = {
   removed: "--grey",
 };
 
+/** Pale fills carry an edge in the full hue, as the chips and cells do. */
+const EDGE_VARS: Partial<Record<CellState, string>> = {
+  unchanged: "--green",
+  scheduled: "--violet",
+  upstream_stale: "--amber",
+  upstream_failed: "--red",
+};
+
 export function readPalette(): Palette {
   const style = getComputedStyle(document.documentElement);
   const of = (name: string) => style.getPropertyValue(name).trim();
@@ -64,6 +73,7 @@ export function readPalette(): Palette {
     states: Object.fromEntries(
       Object.entries(STATE_VARS).map(([state, name]) => [state, of(name)]),
     ) as Palette["states"],
+    edges: Object.fromEntries(Object.entries(EDGE_VARS).map(([state, name]) => [state, of(name)])),
     mono: of("--mono"),
     sans: of("--sans"),
   };
@@ -101,7 +111,7 @@ export function draw(
     c.globalAlpha = scene.lit && !scene.lit.has(node.id) ? 0.22 : 1;
     if (level === "far") drawFar(c, node, x, y, view, scene, p);
     else if (level === "middle") drawMiddle(c, node, x, y, view, scene, p);
-    else drawNear(c, node, x, y, scene, p);
+    else drawNear(c, node, x, y, view, scene, p);
   });
   c.restore();
 }
@@ -167,6 +177,12 @@ function dot(c: CanvasRenderingContext2D, state: CellState, x: number, y: number
   }
   c.fillStyle = p.states[state];
   c.fill();
+  const edge = p.edges[state];
+  if (edge) {
+    c.lineWidth = r * 0.3;
+    c.strokeStyle = edge;
+    c.stroke();
+  }
   if (state !== "failed" && state !== "upstream_failed") return;
   // The cross tells a failure without its colour.
   c.beginPath();
@@ -175,7 +191,7 @@ function dot(c: CanvasRenderingContext2D, state: CellState, x: number, y: number
   c.moveTo(x + r * 0.4, y - r * 0.4);
   c.lineTo(x - r * 0.4, y + r * 0.4);
   c.lineWidth = r * 0.28;
-  c.strokeStyle = p.surface;
+  c.strokeStyle = edge ?? p.surface;
   c.stroke();
 }
 
@@ -234,7 +250,15 @@ function drawMiddle(
   );
 }
 
-function drawNear(c: CanvasRenderingContext2D, node: DrawnNode, x: number, y: number, scene: Scene, p: Palette): void {
+function drawNear(
+  c: CanvasRenderingContext2D,
+  node: DrawnNode,
+  x: number,
+  y: number,
+  view: View,
+  scene: Scene,
+  p: Palette,
+): void {
   c.beginPath();
   c.roundRect(x, y, NODE_W, NODE_H, 6);
   c.fillStyle = p.surface;
@@ -251,21 +275,27 @@ function drawNear(c: CanvasRenderingContext2D, node: DrawnNode, x: number, y: nu
     c.lineTo(x + NODE_W - 8, y + NODE_H + 3);
     c.stroke();
   }
-  c.fillStyle = node.group === null ? p.line : p.ink3;
+  c.fillStyle = node.group === null ? p.line : p.lineStrong;
   c.beginPath();
   c.roundRect(x, y, 4, NODE_H, [6, 0, 0, 6]);
   c.fill();
-  dot(c, dominant(node.counts), x + 18, y + 18, 5, p);
+  // On screen the name is never under twelve pixels; the note goes before the name shrinks.
+  const size = Math.min(18, Math.max(12, 12 / view.k));
+  const noted = view.k >= 0.9;
+  const top = y + (noted ? 18 : 23);
+  dot(c, dominant(node.counts), x + 18, top, 5, p);
   c.textBaseline = "middle";
-  c.font = `12px ${p.mono}`;
+  c.font = `${size}px ${p.mono}`;
   c.fillStyle = p.ink;
-  c.fillText(shorten(c, node.label, NODE_W - 44), x + 30, y + 18.5);
-  c.font = `11px ${p.sans}`;
-  c.fillStyle = p.ink3;
-  const note = node.folded
-    ? `${node.members.length} assets`
-    : [node.external ? "external" : null, node.group, node.kind].filter(Boolean).join(" · ");
-  c.fillText(shorten(c, note, NODE_W - 30), x + 14, y + 35);
+  c.fillText(shorten(c, node.label, NODE_W - 44), x + 30, top + 0.5);
+  if (noted) {
+    c.font = `12px ${p.sans}`;
+    c.fillStyle = p.ink3;
+    const note = node.folded
+      ? `${node.members.length} assets`
+      : [node.external ? "external" : null, node.group, node.kind].filter(Boolean).join(" · ");
+    c.fillText(shorten(c, note, NODE_W - 30), x + 14, y + 36);
+  }
   bar(c, node, x + 14, y + NODE_H - 12, NODE_W - 28, 5, p);
   ring(
     c,

@@ -3,7 +3,7 @@ import type { Graph, GraphNode } from "../api/types";
 import { acyclic, layout, NODE_H, ranksOf } from "./layout";
 import { cut, fold, pathOf } from "./model";
 
-const node = (key: string, group: string | null = null): GraphNode => ({
+const node = (key: string, group = ""): GraphNode => ({
   key,
   group,
   location: "l",
@@ -13,7 +13,7 @@ const node = (key: string, group: string | null = null): GraphNode => ({
   partition_count: 1,
   load_error: null,
 });
-const edge = (from: string, to: string) => ({ from, to, input: null, mapping: null });
+const edge = (from: string, to: string) => ({ from, to, input: "x", mapping: "identity" });
 
 describe("layout", () => {
   it("puts every reader right of what it reads", () => {

@@ -20,7 +20,7 @@ export type Drawn = { nodes: DrawnNode[]; edges: DrawnEdge[] };
 const GROUP_ID = "group:";
 
 export function groupOf(node: Pick<GraphNode, "group">): string {
-  return node.group ?? "no group";
+  return node.group || "no group";
 }
 
 export function fold(graph: Graph, collapsed: ReadonlySet<string>): Drawn {
@@ -35,7 +35,7 @@ export function fold(graph: Graph, collapsed: ReadonlySet<string>): Drawn {
     nodes.set(id, {
       id,
       label: folded ? group : node.key,
-      group: node.group,
+      group: node.group || null,
       kind: folded ? null : (node.kinds[0] ?? null),
       counts: before ? addCounts(before.counts, node.counts) : node.counts,
       external: node.external && !folded,

@@ -84,3 +84,10 @@ export function shortHash(text: string | null | undefined): string {
   const bare = text.replace(/^[a-z0-9]+:/, "");
   return bare.length > 12 ? bare.slice(0, 10) : bare;
 }
+
+/** A small record as text: `rows 842, nulls 0`. Nested values are JSON. */
+export function recordText(record: Record<string, unknown> | null | undefined): string {
+  return Object.entries(record ?? {})
+    .map(([name, value]) => `${name.replaceAll("_", " ")} ${typeof value === "object" ? JSON.stringify(value) : value}`)
+    .join(", ");
+}

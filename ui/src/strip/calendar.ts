@@ -67,7 +67,7 @@ export function ticks(buckets: readonly Bucket[], most: number): Tick[] {
         found.push({ index, text: tickText(bucket.first_key, length) });
       before = part;
     });
-    if (found.length === 0 || (found.length > most && best.length > 0)) break;
+    if (found.length === 0 || (found.length > most && best.length > 1)) break;
     best = found.length > most ? found.filter((_, i) => i % Math.ceil(found.length / most) === 0) : found;
   }
   return best;

@@ -165,7 +165,9 @@ function Row({ asset, index, top }: { asset: AssetSummary; index: number; top: n
         {count(asset.partition_count)}
       </span>
       <span role="cell">
-        <Time at={asset.fresh_to} none="–" />
+        <span className="mono" data-tip={asset.fresh_to ? `Unbroken fresh up to ${asset.fresh_to}` : undefined}>
+          {asset.fresh_to ?? "–"}
+        </span>
       </span>
       <span role="cell">
         <Time at={asset.last_materialized_at} none={asset.external ? "–" : "never"} />
@@ -182,7 +184,7 @@ function Row({ asset, index, top }: { asset: AssetSummary; index: number; top: n
         )}
       </span>
       <span role="cell" className="mid">
-        {asset.group ?? "–"}
+        {asset.group || "–"}
       </span>
       <span role="cell" className="mid">
         {asset.automation?.type ?? "–"}

@@ -1,8 +1,9 @@
 // Home: what needs somebody, how the whole stands, what runs now and what ran last.
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useRouter } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { summary } from "../api/queries";
 import type { Summary } from "../api/types";
+import { parseSearch } from "../app/search";
 import { Empty, Loaded, Skeleton } from "../design/Feedback";
 import { Icon } from "../design/Icon";
 import { MiniBar, StateCounts } from "../design/StateChip";
@@ -40,8 +41,13 @@ function First() {
 
 const GLYPH: Record<string, string> = { bad: "failed", warn: "stale", info: "deferred" };
 
+/** The API links inside the UI as /path?query; the router adds the prefix the UI is mounted under. */
+function target(link: string): { to: string; search: Record<string, string | undefined> } {
+  const [path, query] = link.split("?", 2);
+  return { to: path, search: parseSearch(query ?? "") };
+}
+
 function Needs({ list }: { list: Summary["needs_me"] }) {
-  const router = useRouter();
   if (list.length === 0)
     return (
       <p className="row">
@@ -53,18 +59,11 @@ function Needs({ list }: { list: Summary["needs_me"] }) {
     <ul className="needs">
       {list.map((need) => (
         <li key={`${need.text}${need.link}`}>
-          <a
-            href={need.link}
-            onClick={(event) => {
-              if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-              event.preventDefault();
-              router.history.push(need.link);
-            }}
-          >
+          <Link {...target(need.link)}>
             <StateGlyph state={GLYPH[need.severity] ?? "missing"} />
             <span>{need.text}</span>
             <Icon name="right" size={14} />
-          </a>
+          </Link>
         </li>
       ))}
     </ul>

@@ -11,7 +11,7 @@ import { StateChip } from "../../design/StateChip";
 import { StateGlyph } from "../../design/StateGlyph";
 import { Elapsed, Time } from "../../design/Time";
 import { useZone } from "../../lib/clock";
-import { absolute, count, shortHash } from "../../lib/format";
+import { absolute, count, recordText, shortHash } from "../../lib/format";
 import { planSearch, requestFrom } from "../../plan/request";
 import { productText, quoteKey } from "../../strip/text";
 
@@ -45,7 +45,7 @@ export function CellPanel({ assetKey, partition, onClose, external }: Props) {
 
 function label(cell: CellDetail | undefined, partition: string): string {
   const values = Object.values(cell?.dimensions ?? {});
-  return values.length > 1 ? values.join(" × ") : partition;
+  return values.length > 1 ? values.join(" · ") : partition;
 }
 
 function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
@@ -68,7 +68,7 @@ function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
             run {cell.open_task.run_id}
           </Link>{" "}
           is {cell.open_task.state.replaceAll("_", " ")}
-          {reasonText(cell.open_task.reason)}.
+          {cell.open_task.reason && `: ${cell.open_task.reason.text}`}.
         </p>
       )}
       {cell.reasons.length > 0 && (
@@ -101,20 +101,13 @@ function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
             <p key={check.name} className="row">
               <StateGlyph state={check.passed ? "fresh" : "failed"} />
               <span className="mono">{check.name}</span>
-              <span className="quiet">{check.detail}</span>
+              <span className="quiet">{recordText(check.detail)}</span>
             </p>
           ))}
         </section>
       )}
     </div>
   );
-}
-
-function reasonText(
-  reason: CellDetail["open_task"] extends infer T ? (T extends { reason: infer R } ? R : never) : never,
-): string {
-  if (!reason) return "";
-  return `: ${typeof reason === "string" ? reason : reason.text}`;
 }
 
 export function selectionOfCell(cell: Pick<CellDetail, "partition" | "dimensions">): string | undefined {
@@ -259,13 +252,7 @@ function Inputs({ cell }: { cell: CellDetail }) {
           <Link className="link key" to="/asset" search={{ key: input.upstream }}>
             {input.upstream}
           </Link>
-          <span className="quiet">
-            {typeof input.cells === "number"
-              ? `${count(input.cells)} cells`
-              : Array.isArray(input.cells)
-                ? `${count(input.cells.length)} cells`
-                : ""}
-          </span>
+          <span className="quiet mono">{input.cells}</span>
           {input.moved.length > 0 && <span className="tone-amber">{count(input.moved.length)} moved since</span>}
         </p>
       ))}

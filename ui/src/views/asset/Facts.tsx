@@ -5,7 +5,7 @@ import type { AssetDetail } from "../../api/types";
 import { Icon } from "../../design/Icon";
 import { StateGlyph } from "../../design/StateGlyph";
 import { Time } from "../../design/Time";
-import { duration, plural, shortHash } from "../../lib/format";
+import { duration, plural, recordText, shortHash } from "../../lib/format";
 
 export function Facts({ asset }: { asset: AssetDetail }) {
   return (
@@ -81,7 +81,7 @@ function Checks({ asset }: { asset: AssetDetail }) {
                 <>
                   {check.last.passed ? "Passed" : "Failed"} <Time at={check.last.at} />
                   {check.last.partition && ` on ${check.last.partition}`}
-                  {check.last.detail && `: ${check.last.detail}`}
+                  {Object.keys(check.last.detail).length > 0 && `: ${recordText(check.last.detail)}`}
                 </>
               ) : (
                 "Has not run yet."

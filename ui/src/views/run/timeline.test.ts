@@ -23,6 +23,7 @@ function attempt(number: number, from: number, to: number | null, state: string)
 function task(part: Partial<TaskRow>): TaskRow {
   return {
     id: 1,
+    run_id: 1,
     step: "s",
     assets: ["s"],
     partitions_text: "",
