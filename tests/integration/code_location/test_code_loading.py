@@ -73,6 +73,18 @@ async def test_a_module_that_starts_threads_makes_attempts_spawn(start_server: S
         assert story.said(pb.LogLine.STDOUT) == ["main=partita.grpc.server.runner"]
 
 
+async def test_heavy_libraries_do_not_cost_the_fork(start_server: StartServer) -> None:
+    """numpy and pyarrow each start a thread at import unless they are told not to; duckdb must work after the fork."""
+    async with connected(start_server("heavy")) as client:
+        assert modules_of(await client.status())["heavy"].warning == ""
+        story = await run(client, "counts")
+        assert story.finished.status == pb.Finished.SUCCESS, story.finished
+        assert story.said(pb.LogLine.STDOUT) == [
+            "main=partita.grpc.server.zygote",
+            "duckdb 4950, numpy 4950, pyarrow 4950",
+        ]
+
+
 async def test_a_missing_folder_is_the_locations_error(start_server: StartServer, tmp_path: Path) -> None:
     async with connected(start_server("fine", root=tmp_path / "nowhere")) as client:
         status = await client.status()
@@ -144,6 +156,19 @@ async def test_an_old_version_goes_once_nothing_needs_it(start_server: StartServ
             async for status in statuses:
                 if old not in [version.version for version in status.versions]:
                     break
+
+
+async def test_many_reloads_do_not_pile_up_processes(start_server: StartServer) -> None:
+    server = start_server("fine")
+    async with connected(server) as client:
+        zygotes = server.zygotes()
+        for number in range(6):
+            server.edit("fine", VERSION_TWO.replace("two", f"number {number}"))
+            status = await client.reload()
+            zygotes += [zygote for zygote in server.zygotes() if zygote not in zygotes]
+        assert len(status.versions) == 3, "the active one and the two before it"
+        await wait_gone(*(zygote.pid for zygote in zygotes[:-3]))
+        assert len(server.zygotes()) == 3
 
 
 async def test_the_last_good_version_of_a_broken_module_stays(start_server: StartServer) -> None:

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -151,6 +151,10 @@ def enter_process(*, zygote_pid: int, stdout_fd: int, stderr_fd: int) -> None:
     for fd in (null, stdout_fd, stderr_fd):
         if fd > 2:
             os.close(fd)
+    with contextlib.suppress(
+        OSError
+    ):  # when memory runs out, the attempt goes first and not the process that holds the code
+        Path("/proc/self/oom_score_adj").write_text("500")
 
 
 def run(channel: socket.socket, location: LoadedLocation, message: frames.Frame | None = None) -> NoReturn:
@@ -192,10 +196,12 @@ def _run(channel: socket.socket, location: LoadedLocation, request: Mapping[str,
 
 def _listen(reporter: FrameReporter) -> None:
     """Begin to hear SIGTERM and the standard library's logging."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:  # a user's own stream object keeps its ways
-            reconfigure(line_buffering=True, errors="backslashreplace")
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is getattr(sys, f"__{name}__"):  # a user's own stream object keeps its ways
+            # The inherited one is unbuffered: two system calls for each print.
+            stream = open(fd, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
     root = logging.getLogger()
     if root.level > logging.INFO and not root.handlers:
         root.setLevel(logging.INFO)  # nobody chose the default WARNING

@@ -26,6 +26,9 @@ _log = logging.getLogger("partita.code_server")
 
 _LONG_LIFE_S = 60.0
 _MAX_BACKOFF_S = 30.0
+_MAX_IDLE_VERSIONS = 2
+"""Old versions kept for runs that are pinned to them. Each is a process with the user's libraries in memory, and a person
+who saves a file twenty times in five minutes makes twenty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,22 +287,27 @@ class Supervisor:
 
     def _retire(self) -> None:
         """Stop the processes that nothing can need any more; look again when the next one may be due."""
-        now_s = self._loop.time()
         needed = self._needed()
-        for key, version in list(self._versions.items()):
+        idle = []
+        for key, version in self._versions.items():
             for process in version.processes[:-1]:
                 if not process.attempts and process.alive:
                     self._spawn_task(process.stop())
-            if key in needed or version.running:
-                continue
-            wait_s = version.used_at_s + self.config.drain_s - now_s
-            if not version.processes or wait_s <= 0:
-                del self._versions[key]
-                for process in version.processes:
-                    self._spawn_task(process.stop())
-                self._announce()
+            if key not in needed and not version.running:
+                idle.append(version)
+        idle.sort(key=lambda version: version.used_at_s, reverse=True)
+        for rank, version in enumerate(idle):
+            wait_s = version.used_at_s + self.config.drain_s - self._loop.time()
+            if rank >= _MAX_IDLE_VERSIONS or not version.processes or wait_s <= 0:
+                self._drop(version)
             else:
                 self._loop.call_later(wait_s + 0.01, self._retire)
+
+    def _drop(self, version: _Version) -> None:
+        del self._versions[version.loaded.version]
+        for process in version.processes:
+            self._spawn_task(process.stop())
+        self._announce()
 
     def _needed(self) -> set[str]:
         """The active version, and for each of its broken modules the last version that holds it (S-060, S-068)."""

@@ -159,11 +159,10 @@ class Warm:
 
         attempt = Attempt(request, send_signal)
         self.attempts[attempt_id] = attempt
-        message: frames.Frame = {"request": wire.request_frame(request)}
-        if step["isolation"] == "spawn":
-            broken = {module.name: module.error for module in self.loaded.modules if not module.ok}
-            message["load"] = {**_order_frame(self._order), "left_out": broken, "digest": step["digest"]}
-        self._upload(ours, frames.encode(message))
+        broken = {module.name: module.error for module in self.loaded.modules if not module.ok}
+        # The zygote may have to spawn what it should fork, so a fresh interpreter always finds what to load.
+        load = {**_order_frame(self._order), "left_out": broken, "digest": step["digest"]}
+        self._upload(ours, frames.encode({"request": wire.request_frame(request), "load": load}))
         attempt.attach(ours, stdout, stderr)
         start = {"t": "start", "attempt": attempt_id, "isolation": step["isolation"]}
         self._send(start, (theirs.detach(), stdout_in, stderr_in))
@@ -339,7 +338,8 @@ class Warm:
 
 def _start_process(control_fd: int, order: LoadOrder) -> subprocess.Popen[bytes]:
     # -P: a file of the user named like a module of the standard library must not shadow it.
-    command = [sys.executable, "-P", "-m", "partita.grpc.server.zygote", str(control_fd), str(os.getpid())]
+    # -u: what a module prints before it takes the process down must not die in a buffer.
+    command = [sys.executable, "-P", "-u", "-m", "partita.grpc.server.zygote", str(control_fd), str(os.getpid())]
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -348,7 +348,6 @@ def _start_process(control_fd: int, order: LoadOrder) -> subprocess.Popen[bytes]
         bufsize=0,
         pass_fds=(control_fd,),
         start_new_session=True,  # Ctrl-C in a terminal is the supervisor's to handle
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
         cwd=order.root if order.root.is_dir() else None,
     )
 
