@@ -38,7 +38,7 @@ def carrier_month(delays: Relation, planes: Relation) -> Relation:
         """
         select date_trunc('month', timezone('America/New_York', d.time_hour))::date as month, d.carrier,
                any_value(d.airline) as airline, count(*) as flights, count(*) filter (d.cancelled) as cancelled,
-               avg(d.dep_delay) as mean_dep_delay, avg(d.arr_delay) as mean_arr_delay, sum(p.seats) as seats
+               avg(d.dep_delay) as mean_dep_delay, avg(d.arr_delay) as mean_arr_delay, sum(p.seats)::bigint as seats
         from self d left join planes p on p.tailnum = d.tailnum
         group by all
         """,
@@ -52,12 +52,15 @@ def carrier_month(delays: Relation, planes: Relation) -> Relation:
     partition_columns={"week": "week", "origin": "origin"},
 )
 def origin_week(delays: Relation, airports: Relation) -> Relation:
-    """Flights, delays and visibility of each origin and week."""
+    """Flights, delays and visibility of each origin and week.
+
+    The mean is rounded: a sum of floats differs in its last digits from run to run, and with it the data version would.
+    """
     return delays.sql(
         """
         select date_trunc('week', timezone('America/New_York', d.time_hour))::date as week, d.origin,
                any_value(a.name) as airport, count(*) as flights, count(*) filter (d.cancelled) as cancelled,
-               median(d.dep_delay) as median_dep_delay, avg(d.visib) as mean_visibility
+               median(d.dep_delay) as median_dep_delay, round(avg(d.visib), 3) as mean_visibility
         from self d left join airports a on a.faa = d.origin
         group by all
         """,

@@ -173,3 +173,14 @@ def test_equal_versions_mean_equal_bags_of_rows(lake: Lake, rows: list[tuple[Any
 def test_dots_are_no_folders(lake: Lake) -> None:
     with pytest.raises(PartitaError, match="cannot be stored in the lake"):
         lake.write(WriteContext(AssetKey("../up"), "a", 1, context(None).cells), [{"x": 1}])
+
+
+def test_sums_stay_whole_numbers(lake: Lake) -> None:
+    big = 2**53 + 1
+    (cell,) = lake.write(
+        context(None), Relation.from_sql(f"select sum(x)::hugeint as total from (values ({big})) v(x)")
+    )
+    assert read(lake, [cell]).columns == {"total": "BIGINT"}
+    assert read(lake, [cell]).scalar() == big
+    with pytest.raises(Exception, match="out of range"):
+        lake.write(context(None, attempt="a2"), Relation.from_rows([{"n": 2**70}]))

@@ -36,7 +36,7 @@ class Lake(IOManager):
     def write(self, ctx: WriteContext, value: Any) -> list[Written]:
         """Write one file; every row must belong to a cell of the task."""
         owner = f"asset {ctx.asset!r}"
-        rows = _rows_with_cells(ctx, value, owner)
+        rows = _storable(_rows_with_cells(ctx, value, owner))
         file = self._file(ctx)
         file.parent.mkdir(parents=True, exist_ok=True)
         unnamed = file.with_name(f".{file.name}.{os.getpid()}.tmp")
@@ -120,6 +120,15 @@ def _stacked(ctx: WriteContext, value: PerCell, owner: str) -> Relation:
         for number, one in parts.items()
     )
     return Relation(engine.view(query), parts.values())
+
+
+def _storable(rows: Relation) -> Relation:
+    """The rows in types that Parquet has. DuckDB would store the HUGEINT of sum(BIGINT) as DOUBLE without a word."""
+    wide = [engine.identifier(name) for name, kind in rows.columns.items() if kind in ("HUGEINT", "UHUGEINT")]
+    if not wide:
+        return rows
+    narrowed = ", ".join(f"{column}::bigint as {column}" for column in wide)  # too large a value is an error
+    return rows.sql(f"select * replace ({narrowed}) from self")  # noqa: S608 - quoted names
 
 
 def _copy(rows: Relation, file: Path) -> None:
