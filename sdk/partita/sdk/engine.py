@@ -8,6 +8,8 @@ from __future__ import annotations
 import itertools
 import os
 import weakref
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from partita.assets import PartitaError
@@ -29,6 +31,12 @@ def connection() -> DuckDBPyConnection:
         # One that a fork inherited stays where it is: closing it would wait for threads that only the parent has.
         _connections[pid] = _open()
     return _connections[pid]
+
+
+def preload() -> None:
+    """Import DuckDB if it is there. It starts no thread before a connection is opened, so a fork may follow."""
+    with suppress(ImportError):
+        import_module("duckdb")
 
 
 def view(query: str) -> str:

@@ -84,6 +84,8 @@ def load_location(
         on_progress("imported" if error is None else "broken", module)
 
     resolved = resolve_all(collector, broken)
+    for manager in {one for handle in resolved.steps.values() for one in handle.io.values() if one is not None}:
+        manager.preload()
     specs = [
         ModuleSpec(name=module, ok=module not in broken, error=broken.get(module), import_s=import_s.get(module, 0.0))
         for module in listed

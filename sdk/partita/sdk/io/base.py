@@ -72,6 +72,9 @@ class IOManager(ABC):
         """Pools, with slots, that every attempt which writes through this manager takes."""
         return {}
 
+    def preload(self) -> None:  # noqa: B027 - optional
+        """Import what reading and writing need, and open nothing: attempts are forked from the process that did."""
+
     @abstractmethod
     def write(self, ctx: WriteContext, value: Any) -> list[Written]:
         """Store `value` (a `PerCell`, or one value for all cells) for every cell of `ctx`."""

@@ -45,6 +45,10 @@ class DuckDBFile(IOManager):
         """The pool of one slot that stands for the one writer."""
         return {f"duckdb:{self.name.removeprefix('duckdb:')}": 1}
 
+    def preload(self) -> None:
+        """Import DuckDB, where it is installed."""
+        engine.preload()
+
     def write(self, ctx: WriteContext, value: Any) -> list[Written]:
         """Put the rows in a staging table of this attempt; the published partitions stay as they are."""
         owner = f"asset {ctx.asset!r}"

@@ -33,6 +33,10 @@ class Lake(IOManager):
     name: str = field(default="lake")
     root: Path | None = None
 
+    def preload(self) -> None:
+        """Import DuckDB, where it is installed."""
+        engine.preload()
+
     def write(self, ctx: WriteContext, value: Any) -> list[Written]:
         """Write one file; every row must belong to a cell of the task."""
         owner = f"asset {ctx.asset!r}"
