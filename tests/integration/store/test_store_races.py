@@ -316,7 +316,7 @@ def test_the_victim_of_a_deadlock_runs_again(store: PostgresStore, place: Place)
 
     results = [in_thread(lambda: work(*ids)), in_thread(lambda: work(*reversed(ids)))]
     assert [future.result(30) for future in results] == [1, 1]
-    assert len(tries) == 3
+    assert len(tries) >= 3
 
 
 def test_a_lock_that_takes_too_long_is_busy_and_writes_nothing(store: PostgresStore, place: Place, pg_url: str) -> None:

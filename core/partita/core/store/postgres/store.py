@@ -5,6 +5,8 @@ Round trips: `begin` is one (BEGIN, its settings and the instant together), each
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -31,6 +33,7 @@ from partita.core.store.queries import Reader
 T = TypeVar("T")
 
 _TRIES = 6  # of one transaction that Postgres keeps choosing as the victim
+_BACKOFF_S = 0.02
 _INTERNED_MAX = 100_000
 
 # The connection's settings. Duties find every row by an index: plans made while the tables are new and small must not keep
@@ -88,13 +91,15 @@ class PostgresStore:
         self._remember(tx.interned_here)
 
     def run(self, work: Callable[[Tx], T], *, durable: bool = True) -> T:
-        for left in reversed(range(_TRIES)):
+        for failed in range(1, _TRIES + 1):
             try:
                 with self.begin(durable=durable) as tx:
                     return work(tx)
             except RETRYABLE:
-                if left == 0:
+                if failed == _TRIES:
                     raise
+            # The other one first: a victim that is back before the waiting survivor woke up takes the row again.
+            time.sleep(random.uniform(0.5, 1) * _BACKOFF_S * failed)
         raise AssertionError("unreachable: the last try returns or raises")
 
     @contextmanager
