@@ -22,6 +22,7 @@ from partita.core.automation.eager import Consumer, Judged, Verdict, judge, upst
 from partita.core.automation.values import EVENTS, ActiveCatalog, Automated
 from partita.core.catalog import Catalog, StepKey, resolve_inputs, set_of
 from partita.core.catalog.edges import Bools
+from partita.core.catalog.names import names_of
 from partita.core.duties.launch import LaunchAgain, launch_in
 from partita.core.duties.values import AUTOMATION, Launch, Launched, ResolvedInputs
 from partita.core.planner.assemble import assemble
@@ -223,10 +224,8 @@ def _older(visit: Visit, as_of: datetime, step: _Step) -> bool:
 
 def _step(visit: Visit, key: StepKey, mask: Bools) -> _Step:
     members = visit.catalog.steps[key]
-    space = visit.catalog.space(members[0].key, visit.now)
-    cells = {
-        at: tuple(CellRef(asset.id, space.key_at(at)) for asset in members) for at in np.flatnonzero(mask).tolist()
-    }
+    names = names_of(visit.catalog.space(members[0].key, visit.now))
+    cells = {at: tuple(CellRef(asset.id, names.key(at)) for asset in members) for at in np.flatnonzero(mask).tolist()}
     return _Step(key, cells)
 
 
@@ -294,9 +293,9 @@ def _waits(visit: Visit, event: TodoEvent) -> bool:
     for consumer, one in visit.catalog.consumers.get(asset.key, ()):
         if not consumer.eager:
             continue
-        down = visit.catalog.space(consumer.key, visit.now)
+        down = names_of(visit.catalog.space(consumer.key, visit.now))
         for ordinal in np.flatnonzero(visit.catalog.edge(consumer.key, one, visit.now).any(mask)).tolist():
-            blocker = visit.waits.get(CellRef(consumer.id, down.key_at(ordinal)))
+            blocker = visit.waits.get(CellRef(consumer.id, down.key(ordinal)))
             if blocker is not None:
                 visit.hints[event.event_id] = blocker
                 return True

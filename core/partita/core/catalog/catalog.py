@@ -30,6 +30,7 @@ from partita.assets import (
 from partita.assets.graph import AssetGraph
 from partita.assets.partitions.multi import ProductSpace
 from partita.core.catalog.edges import EdgeMap, Hashes
+from partita.core.catalog.names import names_of
 from partita.core.catalog.values import CatalogAsset, CatalogInput, StepKey, StoredSnapshot, Vector
 from partita.core.store.values import AssetId, LocationId, SnapshotId
 
@@ -171,7 +172,7 @@ class Catalog:
         if isinstance(known, np.ndarray):
             return known
         hashes = np.fromiter(
-            (cell_hash(space.key_at(ordinal), EXTERNAL_VERSION) for ordinal in range(space.size)),
+            (cell_hash(names_of(space).key(ordinal), EXTERNAL_VERSION) for ordinal in range(space.size)),
             dtype=np.uint64,
             count=space.size,
         )

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from partita.assets import PartitaError, PartitionSpace
 from partita.core.catalog.catalog import Catalog
+from partita.core.catalog.names import names_of
 from partita.core.catalog.values import CatalogAsset, CatalogInput
 from partita.core.duties.values import CodeVersion, ResolvedInput, ResolvedInputs, Unresolvable
 from partita.core.store.values import AssetId, CellRef, RunId, Task, TaskCell
@@ -44,10 +45,14 @@ def resolve_inputs(catalog: Catalog, as_of: datetime, cells: Sequence[CellRef]) 
         if asset is None:
             raise PartitaError(f"asset {asset_id} is not defined in {catalog!r}")
         versions[asset_id] = CodeVersion(asset.spec.fingerprint, asset.spec.dependency_hash)
-        space = catalog.space(asset.key, as_of)
-        ordinals = [space.ordinal_of(cell.partition) for cell in own]
+        ordinals = [_ordinal(catalog.space(asset.key, as_of), cell.partition) for cell in own]
         inputs += [_resolved(catalog, asset, one, as_of, own, ordinals) for one in asset.inputs]
     return ResolvedInputs(tuple(inputs), versions)
+
+
+def _ordinal(space: PartitionSpace, key: str) -> int:
+    found = names_of(space).find(key)
+    return found if found >= 0 else space.ordinal_of(key)  # which says what is wrong
 
 
 def _resolved(
@@ -71,7 +76,8 @@ def _resolved(
 
 
 def _refs(asset_id: AssetId, space: PartitionSpace, ranges: _Ranges) -> tuple[CellRef, ...]:
-    return tuple(CellRef(asset_id, space.key_at(ordinal)) for start, stop in ranges for ordinal in range(start, stop))
+    names = names_of(space)
+    return tuple(CellRef(asset_id, names.key(ordinal)) for start, stop in ranges for ordinal in range(start, stop))
 
 
 def upstream_cells(

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from partita.assets import PartitionSpace
+from partita.core.catalog.names import names_of
 from partita.core.cells.values import CellBlock
 
 _BLOCKS_KEPT = 4096
@@ -23,7 +24,7 @@ _lock = Lock()
 def ordinals_of(space: PartitionSpace, block: CellBlock) -> npt.NDArray[np.int64]:
     """The ordinal of each key of the block; -1 for keys that are no partitions of the space."""
     if len(block.keys) < _MIN_KEYS:
-        return np.array(space.ordinals_of(block.keys), dtype=np.int64)
+        return names_of(space).ordinals(block.keys)
     asked = (id(space), block.token)
     with _lock:
         known = _known.get(asked)
@@ -31,7 +32,7 @@ def ordinals_of(space: PartitionSpace, block: CellBlock) -> npt.NDArray[np.int64
         if known is not None:
             _known.move_to_end(asked)
             return known[1]
-    found = np.array(space.ordinals_of(block.keys), dtype=np.int64)
+    found = names_of(space).ordinals(block.keys)
     with _lock:
         _known[asked] = (space, found)
         while len(_known) > _BLOCKS_KEPT:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from partita.assets import AssetKey, PartitionSet, PartitionSpace, input_factor
 from partita.core.catalog import Catalog, CatalogAsset, CatalogInput
 from partita.core.catalog.edges import Bools, EdgeMap, Hashes
+from partita.core.catalog.names import names_of
 from partita.core.cells.ordinals import ordinals_of
 from partita.core.cells.values import OUTCOME_SHIFT, PUBLISHED, CellsReader, Outcome
 from partita.core.store.values import AssetId, TaskState
@@ -321,8 +322,9 @@ def _fill(space: PartitionSpace, asset_id: AssetId, blocks: Mapping, opened: Map
         held.digest[at] = block.digest[known]
         held.fingerprint[at] = block.fingerprint[known]
         held.dependency[at] = block.dependency[known]
+    names = names_of(space)
     for partition, owner in opened.get(asset_id, {}).items():
-        ordinal = space.find(partition)
-        if ordinal is not None:
+        ordinal = names.find(partition)
+        if ordinal >= 0:
             held.open_state[ordinal] = _SHOWN[_OPEN_SHOWN.get(owner.state, str(owner.state))]
     return held

@@ -25,6 +25,7 @@ from partita.assets import (
 from partita.assets.partitions.multi import ProductSpace
 from partita.assets.partitions.time import TimeSpace
 from partita.core.catalog.edges import Ints
+from partita.core.catalog.names import names_of
 
 _DURATION = re.compile(r"(\d+)(min|h|d|w|mo|y)")
 _MONDAY = datetime(1970, 1, 5)  # noqa: DTZ001 - a local wall time
@@ -86,7 +87,9 @@ def _slices(space: PartitionSpace, ordinals: Ints, rule: str) -> Ints:
             f"a batch slice of {rule!r} meets partitions without time: {space!r}", fix="use 'all', or leave it out"
         )
     zone, n, unit = ZoneInfo(space.definition.tz), int(found[1]), found[2]
-    walls = (space.window_at(int(one)).start.astimezone(zone).replace(tzinfo=None) for one in ordinals)
+    names = names_of(space)
+    starts = (span[0] for one in ordinals.tolist() if (span := names.window(one)) is not None)
+    walls = (start.astimezone(zone).replace(tzinfo=None) for start in starts)
     return np.array([_slice(wall, n, unit) for wall in walls], dtype=np.int64)
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from partita.assets import AssetKey, PartitionSet, PartitionSpace, RetrySpec, Window, join_key
-from partita.assets.partitions.boxes import coordinates
-from partita.assets.partitions.multi import ProductSpace
+from partita.assets import AssetKey, PartitionSpace, RetrySpec
 from partita.core.catalog import Catalog, CatalogAsset
+from partita.core.catalog.names import names_of
 from partita.core.duties.values import Launch, LaunchCell, LaunchTask, NewBackfill
 from partita.core.planner.tasks import PlanTask, plan_tasks
 from partita.core.planner.values import Plan, Reason
 from partita.core.store.values import CellRef, PoolUse, RetryPolicy
 
-_Window = tuple[datetime, datetime]
 _Reasons = Mapping[AssetKey, Mapping[int, Reason]]
 
 
@@ -75,37 +73,11 @@ def _task(task: PlanTask, as_of: datetime, catalog: Catalog, reasons: _Reasons) 
 def _cells(
     asset: CatalogAsset, space: PartitionSpace, task: PlanTask, reasons: Mapping[int, Reason]
 ) -> list[LaunchCell]:
+    names = names_of(space)
     return [
-        LaunchCell(CellRef(asset.id, key), reasons[ordinal].value, window)
-        for ordinal, (key, window) in zip(task.cells, _named(space, task.cells), strict=True)
+        LaunchCell(CellRef(asset.id, names.key(ordinal)), reasons[ordinal].value, names.window(ordinal))
+        for ordinal in task.cells
     ]
-
-
-def _named(space: PartitionSpace, cells: PartitionSet) -> Iterator[tuple[str, _Window | None]]:
-    """Key and window of each cell. A task of many cells shares dimensions: each key and window is worked out once."""
-    if not isinstance(space, ProductSpace):
-        for ordinal in cells:
-            yield space.key_at(ordinal), _window(space.window_at(ordinal))
-        return
-    keys: list[dict[int, str]] = [{} for _ in space.parts]
-    windows: dict[int, _Window | None] = {}
-    for ordinal in cells:
-        place = coordinates(ordinal, space.sizes)
-        for part, at, known in zip(space.parts, place, keys, strict=True):
-            if at not in known:
-                known[at] = part.key_at(at)
-        key = join_key([known[at] for at, known in zip(place, keys, strict=True)])
-        if space.time_dim is None:
-            yield key, None
-            continue
-        at = place[space.time_dim]
-        if at not in windows:
-            windows[at] = _window(space.parts[space.time_dim].window_at(at))
-        yield key, windows[at]
-
-
-def _window(window: Window | None) -> _Window | None:
-    return None if window is None else (window.start, window.end)
 
 
 def _pools(members: list[CatalogAsset]) -> tuple[PoolUse, ...]:
