@@ -1,4 +1,4 @@
-"""Cases of execution that the deciders and duties answer: ticks, trigger rules, run states, backoff, admission, rounds."""
+"""Cases of execution that the deciders and duties answer: ticks, scenarios, rules, run states, backoff, admission, rounds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from tests.conformance.scenarios import Scenario, unplayable
 from tests.unit.duties.duty_world import START, World, report, step
 
 from partita.core.decide import runs
@@ -43,6 +44,8 @@ def test_scheduling_case(case: Case, judge: Any) -> None:
 def due_later(case: Case) -> list[str]:
     """Rules that need a count of successes, and operations with readers elsewhere or later."""
     operation = case["when"]["op"]
+    if operation == "scenario":
+        return unplayable(case["given"], case["when"]["events"])
     if operation not in _ANSWERS:
         return [f"operation {operation}"]
     if operation == "trigger_rule" and case["given"]["rule"] not in RULES:
@@ -51,6 +54,10 @@ def due_later(case: Case) -> list[str]:
 
 
 def answer(case: Case) -> dict[str, Any]:
+    if case["when"]["op"] == "scenario":
+        played = Scenario(case["given"], case["when"]["events"]).play()
+        asked = case["expect"].get("final", played["final"])  # only the fields present in `expect` are compared
+        return played | {"final": {name: state for name, state in played["final"].items() if name in asked}}
     return _ANSWERS[case["when"]["op"]](case["given"])
 
 

@@ -184,6 +184,15 @@ def test_losses_back_off_by_their_own_steps() -> None:
     assert [retry.loss_delay_s(n) for n in range(1, 7)] == [0, 1, 2, 4, 4, 4]
 
 
+def test_a_lapsed_lease_waits_like_a_failure_and_a_reported_loss_does_not() -> None:
+    """S-153, B-10: nobody knows what an attempt of a dead worker did last. Neither consumes a retry."""
+    task = replace(RUNNING, retry=RetryPolicy(1, delay_s=60))
+    lapsed = retry.after_loss(task, NOW, by=Actor.LAPSE, error="x")
+    told = retry.after_loss(task, NOW, by=Actor.FINISH, error="x")
+    assert (lapsed.not_before, told.not_before) == (NOW + timedelta(seconds=60), NOW)
+    assert (lapsed.user_failures, told.user_failures) == (0, 0)
+
+
 def test_a_cancelled_task_is_never_tried_again() -> None:
     task = replace(RUNNING, cancel_requested=True)
     for update in (
@@ -243,7 +252,7 @@ def test_a_run_ends_by_its_tallies(counts: dict[str, int], asked: bool) -> None:
     if "failed" in counts or "upstream_failed" in counts:
         assert state == "failed"
     else:
-        assert state == ("cancelled" if asked and "cancelled" in counts else "success")
+        assert state == ("cancelled" if asked else "success")
 
 
 # ------------------------------------------------------------------------------------------------- reasons

@@ -679,7 +679,7 @@ def test_cancelling_ends_what_has_not_started_and_stops_what_runs(world: World) 
 
 
 def test_work_that_finished_before_the_cancel_reached_it_is_recorded(world: World) -> None:
-    """ex-124."""
+    """ex-124: and what was cancelled while it ran stays a cancelled run, even where all of it got done."""
     made = world.launch(step(1), step(2, 0))
     claimed = world.start()["s1"]
     cancel_run(world.store, made.run_id, "ada")
@@ -687,6 +687,16 @@ def test_work_that_finished_before_the_cancel_reached_it_is_recorded(world: Worl
     fold_tallies(world.store)
     assert world.states() == {"s1": "success", "s2": "cancelled"}
     assert world.run_state(made.run_id) == "cancelled"
+
+
+def test_a_run_that_has_done_everything_is_not_cancelled_any_more(world: World) -> None:
+    made = world.launch(step(1))
+    world.finish(report(world.start()["s1"]))
+    before = world.memory.dump()
+    assert cancel_run(world.store, made.run_id, "ada").known
+    assert world.memory.dump() == before
+    fold_tallies(world.store)
+    assert world.run_state(made.run_id) == "success"
 
 
 def test_the_slot_of_a_cancelled_and_lost_task_is_returned(world: World) -> None:

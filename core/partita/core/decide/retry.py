@@ -52,13 +52,20 @@ def after_failure(
 
 
 def after_loss(task: Task, now: datetime, *, by: Actor, error: str) -> TaskUpdate:
-    """A loss that is not the user's doing (worker gone, runner killed, attempt superseded)."""
+    """A loss that is not the user's doing (worker gone, runner killed, attempt superseded).
+
+    One that was reported comes back by the short steps. Behind a lapsed lease nobody knows what the attempt did last, and a
+    store or a service may still be busy with it: that waits as long as a failure would (S-153), and consumes no retry either.
+    """
     losses = task.infra_losses + 1
     if task.cancel_requested:
         return _cancelled(task, now, by)
     if losses > INFRA_LOSSES:
         return _failed(task, now, by, infra_losses=losses, error=f"lost {losses} times; the last: {error}")
-    return _again(task, now, by, loss_delay_s(losses), error=error, infra_losses=losses)
+    wait = loss_delay_s(losses)
+    if by is Actor.LAPSE and task.retry.max_retries:
+        wait = max(wait, delay_s(task.retry, losses, task.attempt_id or AttemptId(0)))
+    return _again(task, now, by, wait, error=error, infra_losses=losses)
 
 
 def after_version_gone(task: Task, now: datetime) -> TaskUpdate:

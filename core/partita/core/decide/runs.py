@@ -1,7 +1,7 @@
 """How a run stands: its tallies and its end. Pure.
 
 A run ends when every one of its tasks has ended. It failed if any task failed or is upstream_failed, whatever else
-succeeded (S-112, S-113); else it is cancelled if that was asked and any task was; else it succeeded: skips never fail a run.
+succeeded (S-112, S-113); else it is cancelled if that was asked while any was open; else it succeeded: skips never fail a run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def end_state(counts: Mapping[str, int], *, cancel_requested: bool) -> RunState:
     """The state of a run whose tasks have all ended, by the number of tasks in each state."""
     if counts.get(TaskState.FAILED.value) or counts.get(TaskState.UPSTREAM_FAILED.value):
         return RunState.FAILED
-    if cancel_requested and counts.get(TaskState.CANCELLED.value):
+    if cancel_requested:
         return RunState.CANCELLED
     return RunState.SUCCESS
 

@@ -13,7 +13,7 @@ from partita.core.decide.cancel import cancel
 from partita.core.duties.consequences import Move, follow, write
 from partita.core.duties.values import BATCH_CELLS, CancelledRun, Channel, Folded
 from partita.core.store.port import Store, Tx
-from partita.core.store.values import NewEvent, Run, RunId, RunState, RunUpdate, Tally, TaskState
+from partita.core.store.values import NewEvent, Run, RunId, RunUpdate, Tally, TaskState
 
 
 def fold_tallies(store: Store, limit: int = BATCH_CELLS) -> Folded:
@@ -57,14 +57,14 @@ def _cancel(tx: Tx, run_id: RunId, who: str) -> CancelledRun:
     runs = tx.lock_runs([run_id])
     if not runs:
         return CancelledRun(known=False)
+    tasks = tx.lock_open_tasks_of_run(run_id)
+    if not tasks:  # everything has ended, whether that was folded into the run yet or not
+        return CancelledRun(known=True)
+    now = tx.now()
     request = decide.request_cancel(runs[0])
     if request is not None:
         tx.write_runs([request])
         tx.audit(who, "cancel_run", {"run": run_id})
-    if runs[0].state is not RunState.RUNNING:
-        return CancelledRun(known=True)
-    now = tx.now()
-    tasks = tx.lock_open_tasks_of_run(run_id)
     moves: list[Move] = [(task, update) for task in tasks if (update := cancel(task, now)) is not None]
     # The whole closure at once: below the tasks of this run are only tasks of this run, and gates that joined them.
     written = write(tx, moves, follow(tx, moves, whole=True, now=now), quiet=len(moves) > BATCH_CELLS)
