@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 
+import psutil
 import pytest
 from tests.integration.code_location.harness import StartServer, begin, connected, request_for, run, step_of, wait_gone
 
@@ -228,6 +229,27 @@ async def test_an_attempt_runs_once(start_server: StartServer) -> None:
         with pytest.raises(CallRefused, match="attempt-1 is running in this server already"):
             await run(client, "noop", "attempt-1")
         await running.leave()
+
+
+async def test_a_request_that_is_not_text_is_refused(start_server: StartServer) -> None:
+    async with connected(start_server("steady")) as client:
+        request = await request_for(client, "noop", "attempt-1", params=b"\xff")
+        with pytest.raises(CallRefused, match="attempt-1: 'utf-8' codec"):
+            await anext(client.execute(request))
+
+
+async def test_a_server_without_descriptors_loses_the_attempt_and_recovers(start_server: StartServer) -> None:
+    server = start_server("steady")
+    async with connected(server) as client:
+        before = server.proc.num_fds()
+        limits_before = server.proc.rlimit(psutil.RLIMIT_NOFILE)
+        server.proc.rlimit(psutil.RLIMIT_NOFILE, (before + 2, limits_before[1]))
+        finished = (await run(client, "noop")).finished
+        assert finished.status == pb.Finished.LOST
+        assert "Too many open files" in finished.error
+        server.proc.rlimit(psutil.RLIMIT_NOFILE, limits_before)
+        assert (await run(client, "noop", "attempt-2")).finished.status == pb.Finished.SUCCESS
+        assert server.proc.num_fds() == before
 
 
 async def test_unknown_steps_and_versions_are_refused_with_names(start_server: StartServer) -> None:

@@ -79,6 +79,8 @@ class CodeLocationServicer(pb_grpc.CodeLocationServicer):
             started = await self._supervisor.execute(request)
         except DuplicateAttempt as duplicate:
             await context.abort(grpc.StatusCode.ALREADY_EXISTS, str(duplicate))
+        except ValueError as error:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"attempt {request.attempt_id}: {error}")
         if not isinstance(started, Attempt):
             await context.write(started)
             return

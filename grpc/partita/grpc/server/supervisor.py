@@ -167,7 +167,10 @@ class Supervisor:
         if request.step not in version.loaded.steps:
             return refusal(pb.Finished.VERSION_GONE, _step_unknown(request.step, version.loaded))
         version.used_at_s = self._loop.time()
-        attempt = process.start_attempt(request)
+        try:
+            attempt = process.start_attempt(request)
+        except OSError as error:
+            return refusal(pb.Finished.LOST, f"the code-location server could not start a process: {error}")
         self._attempts[attempt.attempt_id] = attempt
         self._spawn_task(self._forget_when_ended(attempt, version))
         return attempt

@@ -23,6 +23,7 @@ from typing import Any
 
 from partita.grpc.server import frames, procs, wire
 from partita.grpc.server.attempt import Attempt, Exit
+from partita.grpc.server.ends import close_all, open_ends
 from partita.grpc.server.lines import LineSplitter
 from partita.grpc.v1 import code_location_pb2 as pb
 
@@ -146,26 +147,26 @@ class Warm:
                     importing = ""
 
     def start_attempt(self, request: pb.ExecuteRequest) -> Attempt:
-        """Start the attempt's process. Whatever goes wrong from here on is the attempt's end, not an error."""
+        """Start the attempt's process. What goes wrong once it is under way is the attempt's end, not an error.
+
+        Raises OSError when there are no descriptors left, ValueError when the request holds text that is not UTF-8.
+        """
         assert self.loaded is not None
-        step = self.loaded.steps[request.step]
-        ours, theirs = socket.socketpair()
-        stdout, stdout_in = os.pipe()
-        stderr, stderr_in = os.pipe()
         attempt_id = request.attempt_id
+        step = self.loaded.steps[request.step]
+        broken = {module.name: module.error for module in self.loaded.modules if not module.ok}
+        # The zygote may have to spawn what it should fork, so a fresh interpreter always finds what to load.
+        load = {**_order_frame(self._order), "left_out": broken, "digest": step["digest"]}
+        message = frames.encode({"request": wire.request_frame(request), "load": load})
 
         def send_signal(number: int) -> None:
             self._send({"t": "kill", "attempt": attempt_id, "signal": int(number)})
 
-        attempt = Attempt(request, send_signal)
-        self.attempts[attempt_id] = attempt
-        broken = {module.name: module.error for module in self.loaded.modules if not module.ok}
-        # The zygote may have to spawn what it should fork, so a fresh interpreter always finds what to load.
-        load = {**_order_frame(self._order), "left_out": broken, "digest": step["digest"]}
-        self._upload(ours, frames.encode({"request": wire.request_frame(request), "load": load}))
-        attempt.attach(ours, stdout, stderr)
-        start = {"t": "start", "attempt": attempt_id, "isolation": step["isolation"]}
-        self._send(start, (theirs.detach(), stdout_in, stderr_in))
+        ends = open_ends()
+        attempt = self.attempts[attempt_id] = Attempt(request, send_signal)
+        self._upload(ends.upload, message)
+        attempt.attach(ends.channel, ends.stdout, ends.stderr)
+        self._send({"t": "start", "attempt": attempt_id, "isolation": step["isolation"]}, ends.theirs)
         return attempt
 
     async def stop(self) -> None:
@@ -187,25 +188,25 @@ class Warm:
         await self.exited.wait()
 
     def _upload(self, channel: socket.socket, payload: bytes) -> None:
-        """Send the request down the channel: at once when it fits, else beside everything else."""
-        channel.setblocking(False)
+        """Send the request down the channel and close this end of it: at once when it fits, else beside everything else."""
         sent = 0
         with contextlib.suppress(BlockingIOError):
             sent = channel.send(payload)
-        if sent < len(payload):
-            task = self._loop.create_task(self._upload_rest(channel.dup(), payload[sent:]))
-            self._uploads.add(task)
-            task.add_done_callback(self._uploads.discard)
+        if sent == len(payload):
+            channel.close()
+            return
+        task = self._loop.create_task(self._upload_rest(channel, payload[sent:]))
+        self._uploads.add(task)
+        task.add_done_callback(self._uploads.discard)
 
     async def _upload_rest(self, channel: socket.socket, payload: bytes) -> None:
         with channel, contextlib.suppress(OSError):  # the child died: its exit tells
-            channel.setblocking(False)
             await self._loop.sock_sendall(channel, payload)
 
     def _send(self, frame: frames.Frame, fds: tuple[int, ...] = ()) -> None:
         """Queue a frame for the zygote; its descriptors are closed here once they are on their way."""
         if self.exit_code is not None:
-            _close(fds)
+            close_all(fds)
             if frame["t"] == "start":
                 self._loop.call_soon(self._on_attempt_exit, frame["attempt"], Exit(None, self._death()))
             return
@@ -224,7 +225,7 @@ class Warm:
             except OSError:  # the zygote is gone; its exit tells the attempts
                 self._drop_outbox()
                 break
-            _close(fds)
+            close_all(fds)
             self._outbox.popleft()
             if sent < len(payload):
                 self._outbox.appendleft((payload[sent:], ()))
@@ -232,7 +233,7 @@ class Warm:
 
     def _drop_outbox(self) -> None:
         for _, fds in self._outbox:
-            _close(fds)
+            close_all(fds)
         self._outbox.clear()
 
     def _read_control(self) -> bool:
@@ -373,8 +374,3 @@ def _loaded(frame: frames.Frame) -> Loaded:
         for module in frame["modules"]
     )
     return Loaded(frame["hash"], frame["snapshot"].encode("utf-8"), frame["steps"], modules)
-
-
-def _close(fds: tuple[int, ...]) -> None:
-    for fd in fds:
-        os.close(fd)
