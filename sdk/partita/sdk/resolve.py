@@ -25,7 +25,27 @@ from partita.sdk.definitions import AssetDef, CheckDef, StepDef
 from partita.sdk.inputs import wants_cells
 from partita.sdk.references import From, HasKey, Remote, SameAsConsumer, Upstream
 
-Known = Table[AssetKey, AssetDef]
+
+class Known(dict[AssetKey, AssetDef]):
+    """The definitions of a location by key, and by the ends of their keys."""
+
+    def __init__(self, assets: Table[AssetKey, AssetDef]) -> None:
+        super().__init__(assets)
+        self._ending: dict[str, list[AssetDef]] = {}
+        for key, one in assets.items():
+            end = key.partition("/")[2]
+            while end:
+                self._ending.setdefault(end, []).append(one)
+                end = end.partition("/")[2]
+
+    def called(self, name: str) -> list[AssetDef]:
+        """The asset whose key is `name`, else those whose keys end in it."""
+        exact = self.get(AssetKey(name))
+        if exact is not None:
+            return [exact]
+        ending = self._ending.get(name, [])
+        # raw/flights is usually made from source/flights: a bare `flights` means what is made here.
+        return [one for one in ending if one.kind == "asset"] or ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +132,7 @@ def find(name: str, known: Known, owner: str) -> AssetDef:
 
     Raises UnknownAsset or DefinitionError with suggestions.
     """
-    found = _matches(name, known)
+    found = known.called(name)
     if len(found) == 1:
         return found[0]
     if found:
@@ -128,15 +148,6 @@ def find(name: str, known: Known, owner: str) -> AssetDef:
         rule='an asset of another location is named by From("KEY") or remote("KEY")',
         fix=suggest(name, [*ends, *known]),
     )
-
-
-def _matches(name: str, known: Known) -> list[AssetDef]:
-    exact = known.get(AssetKey(name))
-    if exact is not None:
-        return [exact]
-    ending = [one for key, one in known.items() if key.endswith(f"/{name}")]
-    # raw/flights is usually made from source/flights: a bare `flights` means what is made here.
-    return [one for one in ending if one.kind == "asset"] or ending
 
 
 def _resolved(
@@ -163,7 +174,7 @@ def _referenced(
 ) -> ResolvedInput:
     if isinstance(upstream, str):
         # A full key that nothing here has is another location's; only the control plane can tell.
-        upstream = find(upstream, known, owner) if _matches(upstream, known) else Remote(AssetKey(upstream))
+        upstream = find(upstream, known, owner) if known.called(upstream) else Remote(AssetKey(upstream))
     if isinstance(upstream, Remote):
         scheme = partitions if isinstance(upstream.partitions, SameAsConsumer) else upstream.partitions
         chosen = mapping or default_mapping(partitions, scheme)

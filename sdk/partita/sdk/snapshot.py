@@ -33,7 +33,7 @@ from partita.sdk.definitions import AssetDef, CheckDef, Place, StepDef
 from partita.sdk.fingerprint import Sources, fingerprint_of, sources_of
 from partita.sdk.io.base import IOManager
 from partita.sdk.io.registry import known_manager
-from partita.sdk.resolve import ResolvedCheck, ResolvedInput, resolve_check, resolve_step
+from partita.sdk.resolve import Known, ResolvedCheck, ResolvedInput, resolve_check, resolve_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +98,19 @@ def build_snapshot(name: str, resolved: Resolved, modules: Iterable[ModuleSpec],
 
 def resolve_once(collector: Collector) -> Pass:
     found = Pass()
+    known = Known(collector.assets)
     makers = {made.key: step for step in collector.steps.values() for made in step.assets}
     checks: dict[str, list[ResolvedCheck]] = {}
     for check in collector.checks.values():
         try:
-            resolved = resolve_check(check, collector.assets, makers)
+            resolved = resolve_check(check, known, makers)
             checks.setdefault(makers[resolved.asset].id, []).append(resolved)
         except DefinitionError as error:
             found.blame(check.place, error)
     for step in collector.steps.values():
         try:
             io = {made.key: None if made.io is None else _manager(made.io, collector, step) for made in step.assets}
-            inputs = resolve_step(step, collector.assets)
+            inputs = resolve_step(step, known)
             found.steps[step.id] = StepHandle(step, inputs, tuple(checks.get(step.id, ())), io)
         except DefinitionError as error:
             found.blame(step.place, error)

@@ -11,9 +11,10 @@ import importlib.util
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 _LIBRARY_FOLDERS = frozenset({"site-packages", "dist-packages"})
 
@@ -33,6 +34,8 @@ class ModuleSource:
     name: str
     tree: ast.Module
     is_package: bool = False
+    seen: dict[ast.stmt, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What the walk found in a statement."""
 
     @cached_property
     def bindings(self) -> dict[str, list[ast.stmt]]:
@@ -64,20 +67,37 @@ class ModuleSource:
         ]
 
     def function_at(self, line: int, name: str) -> ast.stmt | None:
-        """The def (or the statement that holds the lambda) which begins at `line`, decorators counted."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
-                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                if line in (first, node.lineno):
-                    return node
-        return None
+        """The def of that name which begins at `line`, whether its decorators are counted or not."""
+        return self._functions.get((line, name))
 
     def class_named(self, qualname: str) -> ast.ClassDef | None:
         """The class of that qualified name, also inside functions and classes."""
-        wanted = qualname.rpartition(".")[2]
-        return next(
-            (node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef) and node.name == wanted), None
-        )
+        return self._classes.get(qualname)
+
+    @cached_property
+    def _functions(self) -> dict[tuple[int, str], ast.stmt]:
+        found: dict[tuple[int, str], ast.stmt] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                found[node.lineno, node.name] = found[first, node.name] = node
+        return found
+
+    @cached_property
+    def _classes(self) -> dict[str, ast.ClassDef]:
+        found: dict[str, ast.ClassDef] = {}
+        pending: list[tuple[ast.AST, str]] = [(self.tree, "")]
+        while pending:
+            node, prefix = pending.pop()
+            for child in ast.iter_child_nodes(node):
+                inside = prefix
+                if isinstance(child, ast.ClassDef):
+                    found.setdefault(prefix + child.name, child)
+                    inside = f"{prefix}{child.name}."
+                elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                    inside = f"{prefix}{child.name}.<locals>."
+                pending.append((child, inside))
+        return found
 
 
 class Sources:

@@ -12,9 +12,10 @@ import ast
 import inspect
 import linecache
 import symtable
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -26,6 +27,7 @@ from typing import Any
 from partita.sdk.fingerprint.modules import Imported, ModuleSource, Sources, imported_names
 from partita.sdk.fingerprint.normal import canonical, normalised, prefixed
 
+Chain = tuple[str, ...]
 _FORMAT = b"partita code 1"
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Decimal, date, time, timedelta)
 
@@ -119,18 +121,15 @@ class _Walk:
     ) -> bytes:
         parts: list[bytes] = []
         for statement in statements:
-            plain = normalised(_undeclared(statement, module))
-            parts.append(canonical(plain))
-            local = dict(pair for node in ast.walk(plain) for pair in imported_names(node, module))
-            for name in sorted((_free_names(plain) | set(local)) - hidden):
-                chains = sorted(_chains(plain, name))
-                targets = self._targets(module, name, chains, local.get(name))
-                parts.extend(prefixed([name.encode(), target]) for target in targets)
+            seen = _seen(module, statement)
+            parts.append(seen.text)
+            for name, chains in seen.names.items():
+                if name not in hidden:
+                    targets = self._targets(module, name, chains, seen.imports.get(name))
+                    parts.extend(prefixed([name.encode(), target]) for target in targets)
         return prefixed(parts)
 
-    def _targets(
-        self, module: ModuleSource, name: str, chains: list[tuple[str, ...]], local: Imported | None
-    ) -> Iterator[bytes]:
+    def _targets(self, module: ModuleSource, name: str, chains: list[Chain], local: Imported | None) -> Iterator[bytes]:
         """What a name of a module stands for."""
         if local is not None:
             yield from self._imported(local, chains)
@@ -145,7 +144,7 @@ class _Walk:
                 if source is not None and (name in source.bindings or name in source.imports):
                     yield from self._targets(source, name, chains, None)
 
-    def _imported(self, what: Imported, chains: list[tuple[str, ...]]) -> Iterator[bytes]:
+    def _imported(self, what: Imported, chains: list[Chain]) -> Iterator[bytes]:
         if what.attribute is None:
             for chain in chains or [()]:
                 yield from self._in_module(what.module, chain)
@@ -161,7 +160,7 @@ class _Walk:
             return
         yield prefixed([b"library", what.module.encode(), what.attribute.encode()])
 
-    def _in_module(self, name: str, chain: tuple[str, ...]) -> Iterator[bytes]:
+    def _in_module(self, name: str, chain: Chain) -> Iterator[bytes]:
         """What `name.a.b` stands for, `name` being a module."""
         source = self._sources.get(name)
         if chain and source is not None and self._knows(source, chain[0]):
@@ -211,6 +210,29 @@ class _Walk:
         return prefixed([b"object", self.klass(type(value))])
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What one statement holds: its normal form, the names it takes from its module, with the attributes used of each."""
+
+    text: bytes
+    names: dict[str, list[Chain]]
+    imports: dict[str, Imported]
+    """Names that it imports itself."""
+
+
+def _seen(module: ModuleSource, statement: ast.stmt) -> _Seen:
+    """Each statement is looked at once, however many assets reach it."""
+    known: _Seen | None = module.seen.get(statement)
+    if known is None:
+        plain = normalised(_undeclared(statement, module))
+        imports = dict(pair for node in ast.walk(plain) for pair in imported_names(node, module))
+        text = canonical(plain)
+        chains = _chains(plain)
+        names = {name: sorted(chains.get(name, ())) for name in sorted(_free_names(plain) | set(imports))}
+        known = module.seen[statement] = _Seen(text, names, imports)
+    return known
+
+
 def _undeclared(statement: ast.stmt, module: ModuleSource) -> ast.stmt:
     """The statement without partita's own decorators: options are part of the snapshot, not of the code."""
     if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -245,9 +267,9 @@ def _free_names(statement: ast.stmt) -> set[str]:
     return found
 
 
-def _chains(statement: ast.stmt, name: str) -> set[tuple[str, ...]]:
-    """The attribute chains that hang on a name: {("a", "b")} for name.a.b, {()} for the bare name."""
-    found: set[tuple[str, ...]] = set()
+def _chains(statement: ast.stmt) -> dict[str, set[Chain]]:
+    """The attribute chains that hang on each name: {("a", "b")} for name.a.b, {()} for the bare name."""
+    found: dict[str, set[Chain]] = defaultdict(set)
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
@@ -256,11 +278,10 @@ def _chains(statement: ast.stmt, name: str) -> set[tuple[str, ...]]:
         while isinstance(inner, ast.Attribute):
             chain.append(inner.attr)
             inner = inner.value
-        if isinstance(inner, ast.Name):
-            if inner.id == name and isinstance(inner.ctx, ast.Load):
-                found.add(tuple(reversed(chain)))
-            continue
-        pending.extend(ast.iter_child_nodes(node))
+        if not isinstance(inner, ast.Name):
+            pending.extend(ast.iter_child_nodes(node))
+        elif isinstance(inner.ctx, ast.Load):
+            found[inner.id].add(tuple(reversed(chain)))
     return found
 
 
