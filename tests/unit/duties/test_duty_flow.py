@@ -26,6 +26,7 @@ from partita.core.duties.values import (
     Unresolvable,
 )
 from partita.core.store.memory.store import MemoryTx
+from partita.core.store.port import Unavailable
 from partita.core.store.values import (
     AssetId,
     AttemptOutcome,
@@ -359,6 +360,21 @@ def test_a_task_that_cannot_be_resolved_fails_alone(world: World, error: Excepti
     assert claims.failed == 1
     assert world.states() == {"s1": "failed", "s2": "upstream_failed", "s3": "running"}
     assert "cannot be resolved" in world.of_step("s1")["error"]
+
+
+@pytest.mark.parametrize(
+    "error", [Unavailable("the database does not answer"), OSError("no more files"), MemoryError()]
+)
+def test_trouble_that_says_nothing_about_the_task_gives_the_claim_up(world: World, error: Exception) -> None:
+    world.definitions.broken = {1: error}
+    world.launch(step(1))
+    admit(world.store)
+    before = world.memory.dump()
+    with pytest.raises(type(error)):
+        world.claims()
+    assert world.memory.dump() == before
+    world.definitions.broken = {}
+    assert len(world.claims().claimed) == 1
 
 
 def test_a_worker_whose_lease_was_lost_claims_nothing(world: World) -> None:

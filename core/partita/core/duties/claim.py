@@ -28,7 +28,7 @@ from partita.core.duties.values import (
     ResolvedInputs,
     Unresolvable,
 )
-from partita.core.store.port import Store, Tx
+from partita.core.store.port import Store, StoreError, Tx
 from partita.core.store.values import (
     AttemptId,
     CellFact,
@@ -163,6 +163,8 @@ def _candidate(task: Task, run: Run, cells: Sequence[TaskCell], resolve: InputRe
         why = ""
     except Unresolvable as error:
         resolved, why = None, str(error)
+    except (StoreError, OSError, MemoryError):
+        raise  # says nothing about the task: the claim is given up and made again
     except Exception as error:  # one task whose definitions break the resolver must not hold up all the others
         resolved, why = None, f"{type(error).__name__}: {error}"
     return _Candidate(task, run, tuple(cells), pending, resolved, why)

@@ -169,7 +169,8 @@ class Unresolvable(Exception):
 
 class InputResolver(Protocol):
     def __call__(self, task: Task, as_of: datetime, cells: Sequence[TaskCell], /) -> ResolvedInputs:
-        """Pure and fast: it is called inside the claiming transaction. Raises `Unresolvable`."""
+        """Fast: it is called inside the claiming transaction. Raises `Unresolvable`; errors of the store or the system give the
+        whole claim up, any other error fails the task as `Unresolvable` does."""
 
 
 class LogPath(Protocol):
