@@ -48,7 +48,8 @@ def serve(
 
     Once it listens, one JSON line `{"address", "server_id", "location", "pid"}` is written to `announce_fd` (stdout by
     default). `import_timeout_s` is per module and defaults to PARTITA_IMPORT_TIMEOUT_S or 60. With `parent_pid` the server
-    dies with that process, even when it is killed. Modules are still being imported when the address is announced.
+    stops when that process ends, even by kill -9; Linux ties this to the *thread* that started the server, so start it from
+    one that lives on. Modules are still being imported when the address is announced.
     """
     # Ours forks nothing: zygotes are fresh interpreters. gRPC's fork handlers would only get in the way.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
