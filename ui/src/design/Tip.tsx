@@ -1,7 +1,7 @@
 // One tooltip for the page: anything with data-tip explains itself on hover and on keyboard focus.
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 
-type Shown = { text: string; box: DOMRect };
+type Shown = { text: string; box: DOMRect; target: HTMLElement };
 
 export function TipLayer() {
   const [shown, setShown] = useState<Shown | null>(null);
@@ -17,7 +17,7 @@ export function TipLayer() {
         return;
       }
       const text = target.dataset.tip;
-      timer = window.setTimeout(() => setShown({ text, box: target.getBoundingClientRect() }), 250);
+      timer = window.setTimeout(() => setShown({ text, box: target.getBoundingClientRect(), target }), 250);
     };
     const hide = () => {
       window.clearTimeout(timer);
@@ -37,6 +37,19 @@ export function TipLayer() {
       document.removeEventListener("scroll", hide, true);
     };
   }, []);
+
+  const target = shown?.target;
+  useEffect(() => {
+    if (!target) return;
+    // What it explains may change or go away while the pointer rests: the tip never tells yesterday's counts.
+    const observer = new MutationObserver(() => {
+      const text = target.isConnected ? target.dataset.tip : undefined;
+      setShown((before) => (before && text ? { ...before, text } : null));
+    });
+    observer.observe(target, { attributes: true, attributeFilter: ["data-tip"] });
+    observer.observe(document.getElementById("main") ?? document.body, { childList: true });
+    return () => observer.disconnect();
+  }, [target]);
 
   useLayoutEffect(() => {
     const tip = ref.current;

@@ -99,7 +99,15 @@ export function lookKey(state: string): CellState {
 
 /** A run or task says "success" where a cell says "fresh"; the word stays the API's, only the look is shared. */
 export function wordOf(state: string): string {
+  if (state === "none") return "waiting"; // a task whose upstream tasks are not done; its reason says for what
   return state in LOOKS ? LOOKS[state as CellState].word : state.replaceAll("_", " ");
+}
+
+/** Tallies of task or run states in the order of severity, zeroes left out. */
+export function ranked(tallies: Record<string, number>): [string, number][] {
+  return Object.entries(tallies)
+    .filter(([, n]) => n > 0)
+    .sort(([a], [b]) => ORDER.indexOf(lookKey(a)) - ORDER.indexOf(lookKey(b)));
 }
 
 export function totalOf(counts: Counts): number {

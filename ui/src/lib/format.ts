@@ -14,7 +14,7 @@ export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return "–";
   const s = Math.max(0, seconds);
   if (s < 1) return `${Math.round(s * 1000)} ms`;
-  if (s < 10) return `${s.toFixed(1)} s`;
+  if (s < 10) return Number.isInteger(s) ? `${s} s` : `${s.toFixed(1)} s`;
   if (s < 60) return `${Math.round(s)} s`;
   const whole = Math.round(s);
   if (whole < 3600) return `${Math.floor(whole / 60)} m ${String(whole % 60).padStart(2, "0")} s`;
@@ -66,7 +66,7 @@ export function absolute(iso: string, zone: string): string {
     hourCycle: "h23",
     timeZoneName: "short",
   }).format(new Date(iso));
-  return `${text} (${zone})`;
+  return text.endsWith(zone) ? text : `${text} (${zone})`;
 }
 
 export function clock(iso: string | number, zone: string): string {
@@ -90,4 +90,16 @@ export function recordText(record: Record<string, unknown> | null | undefined): 
   return Object.entries(record ?? {})
     .map(([name, value]) => `${name.replaceAll("_", " ")} ${typeof value === "object" ? JSON.stringify(value) : value}`)
     .join(", ");
+}
+
+/** A stored partition key as people read it. Only the asset's kind says whether it is a product: keys are data. */
+export function partitionLabel(partition: string, multi: boolean): string {
+  if (partition === "") return "all";
+  if (!multi) return partition;
+  try {
+    const parts: unknown = JSON.parse(partition);
+    return Array.isArray(parts) ? parts.join(" · ") : partition;
+  } catch {
+    return partition;
+  }
 }

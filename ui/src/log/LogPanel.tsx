@@ -146,7 +146,7 @@ function Line({ line, index, measure, top, search, linked, onLine }: LineProps) 
       </button>
       <span className="quiet">{clock(line.at, zone)}</span>
       <span className={`log-level ${TONE[rank(line.level)]}`}>
-        {line.stream === "log" ? (line.level ?? "") : line.stream}
+        {line.stream === "log" ? (line.level ?? "").toLowerCase() : line.stream}
       </span>
       <span className={`log-text ${rank(line.level) === 3 ? "tone-red" : ""}`}>
         {marked(line.text, search).map((part, i) =>

@@ -62,10 +62,7 @@ export function LaunchPanel({ plan, search, onChange, error }: Props) {
         </div>
       )}
       {plan.nothing_to_do ? (
-        <p className="row launch-nothing" data-testid="nothing-to-do">
-          <StateGlyph state="fresh" size={14} />
-          Nothing to do: every selected cell is fresh.
-        </p>
+        <Nothing plan={plan} search={search} onChange={onChange} />
       ) : expired ? (
         <>
           <p className="tone-amber">This plan has expired. The world may have moved since.</p>
@@ -110,6 +107,34 @@ export function LaunchPanel({ plan, search, onChange, error }: Props) {
         {!expired && `, valid for ${duration(left)}`}
       </p>
     </aside>
+  );
+}
+
+function Nothing({ plan, search, onChange }: Omit<Props, "error">) {
+  if (plan.blocked.length === 0)
+    return (
+      <p className="row launch-nothing" data-testid="nothing-to-do">
+        <StateGlyph state="fresh" size={14} />
+        Nothing to do: every selected cell is fresh.
+      </p>
+    );
+  return (
+    <>
+      <p className="row launch-nothing" data-testid="nothing-to-do" data-blocked="">
+        <StateGlyph state="upstream_failed" size={14} />
+        Nothing can run: what these cells read is not there yet.
+      </p>
+      {search.upstream !== "1" && search.selection && (
+        <button
+          type="button"
+          className="btn primary big"
+          data-testid="plan-with-upstream"
+          onClick={() => onChange({ upstream: "1" })}
+        >
+          Plan with what is needed upstream
+        </button>
+      )}
+    </>
   );
 }
 

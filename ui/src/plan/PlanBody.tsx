@@ -134,12 +134,6 @@ function Blocked({ plan }: { plan: Plan }) {
     <section className="section" data-testid="plan-blocked">
       <header>
         <h2>Will not run</h2>
-        <span className="quiet">
-          {plural(
-            plan.blocked.reduce((sum, each) => sum + each.count, 0),
-            "cell",
-          )}
-        </span>
       </header>
       <ul className="stack">
         {plan.blocked.map((each) => (

@@ -49,6 +49,18 @@ function nextSpot(key: string, from: Spot, cols: number, rows: number): Spot | n
   }
 }
 
+/** The picked buckets as runs of positions, for the frames drawn around them. */
+function pickedRuns(buckets: Bucket[], picked: readonly Interval[]): [number, number][] {
+  const runs: [number, number][] = [];
+  buckets.forEach((bucket, i) => {
+    if (covers(picked, bucket.lo, bucket.hi) === "none") return;
+    const last = runs.at(-1);
+    if (last && last[1] === i - 1) last[1] = i;
+    else runs.push([i, i]);
+  });
+  return runs;
+}
+
 export function Lanes(props: Props) {
   const { buckets, lanes, picked, pickedRows, partitionOf, openKey, onZoom, onPan, ...on } = props;
   const scroller = useRef<HTMLDivElement>(null);
@@ -85,6 +97,7 @@ export function Lanes(props: Props) {
     return () => element?.removeEventListener("wheel", stop);
   }, []);
 
+  const runs = useMemo(() => pickedRuns(buckets, picked), [buckets, picked]);
   const columns = { gridTemplateColumns: `repeat(${buckets.length}, minmax(0, 1fr))` };
   const maxWidth = buckets.length * 36;
   return (
@@ -139,6 +152,17 @@ export function Lanes(props: Props) {
                       />
                     );
                   })}
+                  {rowPicked &&
+                    runs.map(([first, last]) => (
+                      <i
+                        key={first}
+                        className="lane-picked"
+                        style={{
+                          left: `${(first / buckets.length) * 100}%`,
+                          width: `${((last - first + 1) / buckets.length) * 100}%`,
+                        }}
+                      />
+                    ))}
                 </div>
               </div>
             );

@@ -246,7 +246,7 @@ function Body(props: Props & { strip: Strip; window: Window; zoomable: boolean; 
         )}
       </div>
       <Legend strip={strip} />
-      <CellTip assetKey={asset.key} hovered={hovered} />
+      <CellTip assetKey={asset.key} hovered={hovered?.partition === props.openKey ? null : hovered} />
     </>
   );
 }

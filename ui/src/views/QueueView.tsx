@@ -62,15 +62,18 @@ function Pools({ list }: { list: Pool[] }) {
               {pool.waiting > 0 && `, ${count(pool.waiting)} wait`}
             </span>
           </p>
-          <div className="slots" aria-hidden="true">
-            {Array.from({ length: Math.min(pool.slots, DRAWN_SLOTS) }, (_, i) => (
-              <i
+          {pool.slots <= DRAWN_SLOTS ? (
+            <div className="slots" aria-hidden="true">
+              {Array.from({ length: pool.slots }, (_, i) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: slots are alike
-                key={i}
-                className={i < (pool.held * Math.min(pool.slots, DRAWN_SLOTS)) / Math.max(1, pool.slots) ? "held" : ""}
-              />
-            ))}
-          </div>
+                <i key={i} className={i < pool.held ? "held" : ""} />
+              ))}
+            </div>
+          ) : (
+            <span className="meter" aria-hidden="true">
+              <span style={{ width: `${(pool.held / pool.slots) * 100}%` }} />
+            </span>
+          )}
           {pool.holders.length === 0 ? (
             <p className="quiet">{pool.held === 0 ? "Nobody holds a slot." : "The holders are not listed."}</p>
           ) : (

@@ -98,11 +98,13 @@ function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
         <section>
           <h3>Checks</h3>
           {cell.checks.map((check) => (
-            <p key={check.name} className="row">
-              <StateGlyph state={check.passed ? "fresh" : "failed"} />
-              <span className="mono">{check.name}</span>
-              <span className="quiet">{recordText(check.detail)}</span>
-            </p>
+            <div key={check.name} className="panel-item">
+              <p className="row">
+                <StateGlyph state={check.passed ? "fresh" : "failed"} />
+                <span className="mono">{check.name}</span>
+              </p>
+              {Object.keys(check.detail).length > 0 && <p className="quiet">{recordText(check.detail)}</p>}
+            </div>
           ))}
         </section>
       )}
@@ -248,13 +250,15 @@ function Inputs({ cell }: { cell: CellDetail }) {
     <section>
       <h3>Inputs</h3>
       {cell.inputs.map((input) => (
-        <p key={input.name} className="row">
-          <Link className="link key" to="/asset" search={{ key: input.upstream }}>
-            {input.upstream}
-          </Link>
-          <span className="quiet mono">{input.cells}</span>
-          {input.moved.length > 0 && <span className="tone-amber">{count(input.moved.length)} moved since</span>}
-        </p>
+        <div key={input.name} className="panel-item">
+          <p className="row">
+            <Link className="link key" to="/asset" search={{ key: input.upstream }} data-tip={input.upstream}>
+              {input.upstream}
+            </Link>
+            {input.moved.length > 0 && <span className="tone-amber">{count(input.moved.length)} moved since</span>}
+          </p>
+          <p className="quiet mono">{input.cells}</p>
+        </div>
       ))}
     </section>
   );

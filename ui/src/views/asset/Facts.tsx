@@ -5,7 +5,7 @@ import type { AssetDetail } from "../../api/types";
 import { Icon } from "../../design/Icon";
 import { StateGlyph } from "../../design/StateGlyph";
 import { Time } from "../../design/Time";
-import { duration, plural, recordText, shortHash } from "../../lib/format";
+import { duration, partitionLabel, plural, recordText, shortHash } from "../../lib/format";
 
 export function Facts({ asset }: { asset: AssetDetail }) {
   return (
@@ -80,7 +80,8 @@ function Checks({ asset }: { asset: AssetDetail }) {
               {check.last ? (
                 <>
                   {check.last.passed ? "Passed" : "Failed"} <Time at={check.last.at} />
-                  {check.last.partition && ` on ${check.last.partition}`}
+                  {check.last.partition &&
+                    ` on ${partitionLabel(check.last.partition, asset.partitions_kind === "multi")}`}
                   {Object.keys(check.last.detail).length > 0 && `: ${recordText(check.last.detail)}`}
                 </>
               ) : (

@@ -7,7 +7,7 @@ import { Loaded } from "../../design/Feedback";
 import { Pager } from "../../design/Pager";
 import { StateChip, StateCounts } from "../../design/StateChip";
 import { Time } from "../../design/Time";
-import { shortHash } from "../../lib/format";
+import { partitionLabel, shortHash } from "../../lib/format";
 
 const PAGE = 100;
 
@@ -50,7 +50,7 @@ export function PartitionList({ asset, state, onState, onOpen }: Props) {
                   <tr key={item.partition} className="go" onClick={() => onOpen(item.partition)}>
                     <td>
                       <button type="button" className="link-button key" onClick={() => onOpen(item.partition)}>
-                        {item.partition}
+                        {partitionLabel(item.partition, asset.partitions_kind === "multi")}
                       </button>
                     </td>
                     <td>

@@ -9,7 +9,7 @@ import { Loaded, Skeleton } from "../../design/Feedback";
 import { Pager } from "../../design/Pager";
 import { StateChip } from "../../design/StateChip";
 import { StateGlyph } from "../../design/StateGlyph";
-import { wordOf } from "../../design/states";
+import { ranked, wordOf } from "../../design/states";
 import { Elapsed, Time } from "../../design/Time";
 import { count, plural, shortHash } from "../../lib/format";
 import { CancelButton } from "../CancelButton";
@@ -130,21 +130,19 @@ function Page({ run }: { run: RunDetail }) {
       <Header run={run} />
       <div className="run-filters">
         <fieldset className="chips" aria-label="Filter tasks by state">
-          {Object.entries(run.tallies)
-            .filter(([, n]) => n > 0)
-            .map(([state, n]) => (
-              <button
-                key={state}
-                type="button"
-                className="chip boxed"
-                aria-pressed={search.state === state}
-                onClick={() => patch({ state: search.state === state ? undefined : state })}
-              >
-                <StateGlyph state={state} />
-                <span className="n">{count(n)}</span>
-                {wordOf(state)}
-              </button>
-            ))}
+          {ranked(run.tallies).map(([state, n]) => (
+            <button
+              key={state}
+              type="button"
+              className="chip boxed"
+              aria-pressed={search.state === state}
+              onClick={() => patch({ state: search.state === state ? undefined : state })}
+            >
+              <StateGlyph state={state} />
+              <span className="n">{count(n)}</span>
+              {wordOf(state)}
+            </button>
+          ))}
         </fieldset>
         {run.asset_keys.length > 1 && (
           <select
