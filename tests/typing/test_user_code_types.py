@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"
+PATHS = ":".join(str(ROOT / one) for one in ("core", "assets", "grpc", "ui", "sdk"))
 _LINE = re.compile(r"(?P<file>[^:]+):(?P<line>\d+): error: .*\[(?P<code>[a-z-]+)\]$")
 _MARK = re.compile(r"# wrong: (?P<codes>[a-z, -]+)$")
 
@@ -20,12 +21,11 @@ _MARK = re.compile(r"# wrong: (?P<codes>[a-z, -]+)$")
 @cache
 def mypy() -> dict[str, dict[int, set[str]]]:
     """Error codes by line by file."""
-    folders = ("core", "assets", "grpc", "ui", "sdk")
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--explicit-package-bases", "--namespace-packages",
          "--no-error-summary", "--hide-error-context", "--no-pretty", "--follow-imports=silent",
          f"--cache-dir={ROOT / '.mypy_cache' / 'typing'}", "right.py", "wrong.py"],
-        cwd=CASES, env={"MYPYPATH": ":".join(str(ROOT / one) for one in folders), "PATH": ""}, capture_output=True, text=True,
+        cwd=CASES, env={"MYPYPATH": PATHS, "PATH": ""}, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stdout + done.stderr
@@ -53,3 +53,14 @@ def test_wrong_code_is_reported(line: int, codes: set[str]) -> None:
 
 def test_nothing_else_is_reported() -> None:
     assert {line for line, codes in mypy()["wrong.py"].items() if codes} == set(marks())
+
+
+def test_the_example_passes() -> None:
+    example = ROOT / "examples" / "flights"
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--explicit-package-bases", "--namespace-packages",
+         "--follow-imports=silent", f"--cache-dir={ROOT / '.mypy_cache' / 'typing'}",
+         "source.py", "flights_location", "health_location"],
+        cwd=example, env={"MYPYPATH": PATHS, "PATH": ""}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
