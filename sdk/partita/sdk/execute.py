@@ -52,12 +52,13 @@ def run_step(
     if resources is not None:
         return _Attempt(location, handle, request, report, resources).run()
     own = ResourceScope()
-    result = _Attempt(location, handle, request, report, own).run()
     try:
-        own.close()
-    except Exception as error:  # the data is written and judged: a failing teardown takes nothing back
-        report.log("ERROR", f"teardown of a resource failed: {_message(error)}")
-    return result
+        return _Attempt(location, handle, request, report, own).run()
+    finally:  # also when the attempt is told to stop
+        try:
+            own.close()
+        except Exception as error:  # the data is written and judged: a failing teardown takes nothing back
+            report.log("ERROR", f"teardown of a resource failed: {_message(error)}")
 
 
 @dataclass(slots=True)

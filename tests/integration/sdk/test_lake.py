@@ -24,7 +24,7 @@ from partita.assets import (
 from partita.sdk import InputCell, Lake, Relation
 from partita.sdk.inprocess import target_cell
 from partita.sdk.io.base import PerCell, ReadContext, WriteContext, Written
-from partita.sdk.io.lake import parse_location
+from partita.sdk.io.lake import parse_location, read_relation
 
 AS_OF = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = AssetKey("raw/orders")
@@ -184,3 +184,16 @@ def test_sums_stay_whole_numbers(lake: Lake) -> None:
     assert read(lake, [cell]).scalar() == big
     with pytest.raises(Exception, match="out of range"):
         lake.write(context(None, attempt="a2"), Relation.from_rows([{"n": 2**70}]))
+
+
+def test_tools_read_by_location(lake: Lake) -> None:
+    cells = [lake.write(context(None, attempt=f"a{n}"), [{"n": n}])[0].location for n in range(3)]
+    assert sorted(read_relation(cells).fetchall()) == [(0,), (1,), (2,)]
+    assert read_relation(cells[:1]).scalar() == 0
+
+
+def test_files_with_other_columns_are_matched_by_name(lake: Lake) -> None:
+    one = lake.write(context(None, attempt="a1"), [{"a": 1, "b": "x"}])
+    other = lake.write(context(None, attempt="a2"), [{"b": "y", "c": 2.5}])
+    rows = read(lake, one + other).sql("from self order by b")
+    assert rows.dicts() == [{"a": 1, "b": "x", "c": None}, {"a": None, "b": "y", "c": 2.5}]

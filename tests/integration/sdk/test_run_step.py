@@ -430,3 +430,51 @@ def test_running_again_gives_the_same_versions() -> None:
         return Relation.from_rows([{"day": context.partition.start, "n": n} for n in range(3)])
 
     assert run(orders, partitions="all").versions(orders) == run(orders, partitions="all").versions(orders)
+
+
+def test_an_attempt_that_is_told_to_stop_tears_down_and_discards(tmp_path: Any) -> None:
+    """The runner ends an attempt by an exception that no `except Exception` stops."""
+    from partita.assets import Snapshot
+    from partita.sdk import engine
+    from partita.sdk.runtime import LoadedLocation, StepHandle, StepRequest, TargetCell, run_step
+    from partita.sdk.testing import RecordingReporter
+
+    class Stop(BaseException):
+        pass
+
+    class Door(Resource):
+        def teardown(self) -> None:
+            closed.append("closed")
+
+    closed: list[str] = []
+    store = DuckDBFile("shop", str(tmp_path / "s.duckdb"))
+
+    @asset(io=store)
+    def orders(door: Door) -> Relation:
+        return Relation.from_rows([{"n": 1}])
+
+    @check(orders)
+    def stopped(orders: Relation) -> bool:
+        raise Stop
+
+    with definitions() as collector:
+        collector.add_step(orders.step)
+        collector.add_check(stopped.definition)
+        collector.io["shop"] = (store, orders.step.place)
+        from partita.sdk.snapshot import resolve_all
+
+        handles: dict[str, StepHandle] = dict(resolve_all(collector, {}).steps)
+    location = LoadedLocation(Snapshot(location="here"), handles)
+    request = StepRequest("a1", "orders", (TargetCell("orders", ""),))
+    report = RecordingReporter()
+    with pytest.raises(Stop):
+        run_step(location, request, report)
+    assert closed == ["closed"]
+    assert report.cells == []
+    con = engine.connection()
+    con.execute(f"attach {engine.literal(str(tmp_path / 's.duckdb'))} as looked_at (read_only)")
+    try:
+        tables = con.execute("select table_name from duckdb_tables() where database_name = 'looked_at'").fetchall()
+    finally:
+        con.execute("detach looked_at")
+    assert tables == []
