@@ -44,7 +44,7 @@ from partita.core.store.open import open_store
 from partita.core.store.postgres.store import PostgresStore
 from partita.core.store.values import AttemptId, AttemptOutcome, LocationId, SnapshotId, Task, WorkerId
 from partita.core.store.values_definitions import LocationState
-from partita.ui.api.server import server_of
+from partita.ui.api.server import listen, server_of
 from partita.ui.api.services import Services, services_of
 
 DAYS = Daily("2013-01-01", end="2013-02-01", tz="America/New_York")
@@ -261,26 +261,28 @@ def world(pg_url: str, tmp_path: Path) -> Iterator[World]:
 @contextmanager
 def served(services: Services, **options: Any) -> Iterator[str]:
     """The API on a free port of this host, on an event loop of its own; gives its address."""
-    server = server_of(services, host="127.0.0.1", port=0, **options)
+    server = server_of(services, **options)
+    listening = listen("127.0.0.1", 0)
     started = threading.Event()
 
     class Started(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if "running on" in record.getMessage():
+            if "startup complete" in record.getMessage():
                 started.set()
 
     handler = Started()
     uvicorn_log = logging.getLogger("uvicorn.error")
     uvicorn_log.addHandler(handler)
     uvicorn_log.setLevel(logging.INFO)
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), daemon=True)
     thread.start()
     try:
         assert started.wait(20), "the API did not start"
-        yield f"http://127.0.0.1:{server.port}"
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(20)
+        listening.close()
         uvicorn_log.removeHandler(handler)
         assert not thread.is_alive(), "the API did not stop"
 

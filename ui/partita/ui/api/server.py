@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 
@@ -17,6 +18,7 @@ from partita.core.config import Config
 from partita.core.duties.values import Channel
 from partita.core.runtime.deployment import Deployment
 from partita.ui.api.app import create_app
+from partita.ui.api.problems import Unavailable
 from partita.ui.api.services import Services, services_of
 
 log = logging.getLogger("partita.api")
@@ -52,10 +54,12 @@ def deployment_services(deployment: Deployment, *, who: str, kind: str) -> Servi
 
 async def serve(services: Services, config: Config, stopping: asyncio.Event, *, root_path: str = "") -> None:
     """Listens until `stopping` is set; then ends the streams and what is in flight."""
-    server = server_of(services, host=config.api.host, port=config.api.port, root_path=root_path)
+    listening = listen(config.api.host, config.api.port)
+    server = server_of(services, root_path=root_path)
+    log.info("the API listens on http://%s:%d%s", config.api.host, listening.getsockname()[1], root_path)
     if config.api.host not in _LOOPBACK:
         log.warning("the API listens on %s: everybody who reaches it may launch and cancel runs", config.api.host)
-    serving = asyncio.create_task(server.serve(), name="api")
+    serving = asyncio.create_task(server.serve([listening]), name="api")
     stopped = asyncio.create_task(stopping.wait())
     await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
@@ -75,20 +79,33 @@ class Server(uvicorn.Server):
         """None: the process has its own."""
         return nullcontext()
 
-    @property
-    def port(self) -> int:
-        """The port that it listens on, once `started` (of interest when it was asked for port 0)."""
-        port: int = self.servers[0].sockets[0].getsockname()[1]
-        return port
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; raises Unavailable when the address is taken or not of this machine."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(128)
+        except OSError:
+            listening.close()
+            raise
+    except OSError as error:
+        raise Unavailable(
+            f"the API cannot listen on {host}:{port}: {error.strerror}",
+            rule="one process listens on a port",
+            fix="choose another one: --port, PARTITA_API_PORT, or port under [api] in partita.toml",
+        ) from error
+    return listening
 
 
-def server_of(services: Services, *, host: str, port: int, root_path: str = "") -> Server:
-    """A server that is not started yet; `await server.serve()` runs it, `should_exit = True` ends it."""
+def server_of(services: Services, *, root_path: str = "") -> Server:
+    """A server that is not started yet; `await server.serve([listen(...)])` runs it, `should_exit = True` ends it."""
     return Server(
         uvicorn.Config(
             create_app(services, root_path=root_path),
-            host=host,
-            port=port,
             log_config=None,
             access_log=False,
             server_header=False,

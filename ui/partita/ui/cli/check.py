@@ -166,7 +166,7 @@ def _location_json(one: CheckedLocation) -> dict[str, object]:
 def _say(checked: list[CheckedLocation], findings: list[Finding], output: Output) -> None:
     for one in checked:
         assets = len(one.snapshot.assets) if one.snapshot is not None else 0
-        output.say(f"{one.name}: {assets} assets of {len(one.modules)} modules")
+        output.say(f"{one.name}: {assets} assets, {len(one.modules)} modules")
         for module in one.modules:
             output.say(
                 Text(

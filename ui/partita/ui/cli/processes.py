@@ -34,11 +34,11 @@ def register(app: typer.Typer) -> None:
 def dev(*, port: Port = None, verbose: Verbose = False) -> None:
     """Everything on this machine: Postgres, code servers, scheduler, worker, API and UI."""
     from partita.core.runtime.process import run_dev
-    from partita.ui.api.server import api_part
+    from partita.ui.api.server import api_part, listen
 
     _log(verbose)
     config = _config(None, port)
-    sys.stderr.write(f"partita dev: http://{config.api.host}:{config.api.port} (Ctrl-C ends everything)\n")
+    listen(config.api.host, config.api.port).close()  # before anything starts: the commonest mistake is a second `dev`
     run_dev(config, ("api", api_part()))
 
 
@@ -79,7 +79,6 @@ def api(
 
     _log(verbose)
     config = _config(host, port)
-    sys.stderr.write(f"partita api: http://{config.api.host}:{config.api.port}{prefix}\n")
     run_api(config, root_path=prefix)
 
 

@@ -200,13 +200,16 @@ def _log_value(opened: Session, attempt: int, search: str | None, level: str | N
 def _print_log(
     opened: Session, attempt: int, output: Output, *, follow: bool, search: str | None, level: str | None
 ) -> None:
-    offset = 0
+    offset, said = 0, False
     quiet = threading.Event()  # log files have no events; nobody sets it
     while True:
         page = opened.services.logs.page(attempt, offset=offset, search=search, level=level)
         for line in page.lines:
             output.say(log_text(line))
+            said = True
         if page.complete:
+            if not said:
+                output.say(Text("nothing was said" + (" that matches" if search or level else ""), style="dim"))
             return
         if page.next_offset == offset:
             if not follow:

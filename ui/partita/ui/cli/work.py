@@ -14,7 +14,7 @@ from partita.ui.cli.output import Output, ago, counts_text, state_text, utc_now
 from partita.ui.cli.problems import FAILED
 
 if TYPE_CHECKING:
-    from partita.ui.api.models import BackfillView, LaunchView
+    from partita.ui.api.models import BackfillView, LaunchView, PlanRequest
     from partita.ui.api.services.plans import Preview
     from partita.ui.cli.session import Session
 
@@ -44,9 +44,10 @@ def plan(
     from partita.ui.cli.session import session
 
     asked = o.Asked(selection, partitions, partition, lower, upper, mode, upstream, downstream, param)
+    request = _request(asked, "run")
     output = Output(json=as_json)
     with session() as opened:
-        preview = _preview(opened, asked, "run", output)
+        preview = _preview(opened, request, output)
         if as_json:
             output.value(preview.view())
 
@@ -159,8 +160,9 @@ def _act(
     from partita.ui.api.models import LaunchRequest
     from partita.ui.cli.session import session
 
+    request = _request(asked, intent)
     with session() as opened:
-        preview = _preview(opened, asked, intent, output)
+        preview = _preview(opened, request, output)
         if preview.plan.empty:
             output.value({"plan": preview.view(), "run": None, "backfill_id": None}) if output.json else None
             return
@@ -194,13 +196,24 @@ def _wait(opened: Session, preview: Preview, launched: LaunchView, *, detach: bo
         raise typer.Exit(FAILED)
 
 
-def _preview(opened: Session, asked: o.Asked, intent: str, output: Output) -> Preview:
-    from partita.core.planner import render_text
+def _request(asked: o.Asked, intent: str) -> PlanRequest:
+    """Before anything is opened: a mistyped option is told at once."""
     from partita.ui.api.models import PlanRequest
 
-    request = PlanRequest.model_validate(asked.request(intent))
+    return PlanRequest.model_validate(asked.request(intent))
+
+
+def _preview(opened: Session, request: PlanRequest, output: Output) -> Preview:
+    from partita.core.planner import render_text
+
     preview = opened.services.plans.preview(request)
-    output.say(render_text(preview.plan, preview.catalog))
+    text = render_text(preview.plan, preview.catalog)
+    if output.json:
+        output.err.print(
+            text, soft_wrap=True
+        )  # stdout is for the value alone, and the plan is shown before anything acts
+    else:
+        output.say(text)
     return preview
 
 

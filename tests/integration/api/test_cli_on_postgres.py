@@ -1,0 +1,189 @@
+"""The command line on real Postgres: what it prints, launches, refuses and returns."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from partita.ui.cli import run
+
+Partita = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def partita(world: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Partita:
+    """Runs one command line in process; gives exit code, stdout and stderr."""
+    (tmp_path / "partita.toml").write_text("")
+    monkeypatch.setenv("PARTITA_PROJECT", str(tmp_path))
+    monkeypatch.setenv("PARTITA_HOME", str(tmp_path))
+    monkeypatch.setenv("PARTITA_DATABASE_URL", world.url)
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = run(arguments)
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return command
+
+
+@contextmanager
+def worker(world: Any, **options: Any) -> Iterator[None]:
+    """Something that makes what is launched, beside the command that waits for it."""
+    stopping = threading.Event()
+
+    def loop() -> None:
+        while not stopping.is_set():
+            if not world.work(**options):
+                stopping.wait(0.05)
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join(30)
+
+
+def test_plan_shows_and_changes_nothing(world: Any, partita: Partita) -> None:
+    world.activate()
+    code, out, _ = partita("plan", "raw/flights", "--from", "2013-01-01", "--to", "2013-01-03")
+    assert code == 0
+    assert out.splitlines()[0] == "Materialize 3 cells of 1 asset: 3 missing"
+    code, out, _ = partita("plan", "raw/flights", "--partition", "2013-01-05", "--json")
+    plan = json.loads(out)
+    assert (plan["cell_count"], plan["cli"]) == (1, "partita materialize raw/flights --partitions '\"2013-01-05\"'")
+    assert world.services.runs.page().total == 0
+
+
+def test_a_command_that_changes_something_asks_and_without_a_terminal_refuses(world: Any, partita: Partita) -> None:
+    """Law 6."""
+    world.activate()
+    code, out, err = partita("materialize", "raw/flights", "--partition", "2013-01-05")
+    assert code == 2
+    assert out.startswith("Materialize 1 cell of 1 asset")
+    assert "add --yes" in err
+    code, out, err = partita("materialize", "raw/flights", "--partition", "2013-01-05", "--json")
+    assert json.loads(out)["error"]["fix"].endswith("--yes")
+    assert "Materialize 1 cell" in err, "the plan is shown beside the value"
+    assert world.services.runs.page().total == 0
+
+
+def test_materialize_waits_and_tells_the_end(world: Any, partita: Partita) -> None:
+    world.activate()
+    with worker(world):
+        code, out, err = partita(
+            "materialize", "delays", "--partitions", "2013-01-01..2013-01-02", "--upstream", "--yes"
+        )
+    assert code == 0, err
+    assert "● success  run 1: 12 of 12 cells published" in out
+    assert "raw/flights" in err, "progress is drawn on stderr"
+    assert "no scheduler is alive" in err
+    code, out, _ = partita("materialize", "delays", "--partitions", "2013-01-01..2013-01-02", "--yes")
+    assert (code, out.strip()) == (0, "Nothing to do")
+    summary = world.services.runs.summary(1)
+    assert summary.cause.kind == "cli"
+
+
+def test_a_failed_run_is_exit_code_1_with_the_errors_and_where_to_read_on(world: Any, partita: Partita) -> None:
+    world.activate()
+    with worker(world, result=world.failed):
+        code, out, _ = partita("materialize", "raw/flights", "--partitions", "2013-01-01..2013-01-07", "--yes")
+    assert code == 1
+    assert "✕ failed  run 1: 0 of 7 cells published, 7 failed" in out
+    assert "raw/flights 2013-01-01: ValueError: no such column 'dep_delay'; partita logs --attempt" in out
+    assert "and 2 more: partita runs show 1" in out
+    with worker(world, result=world.failed):
+        code, out, _ = partita("materialize", "raw/flights", "--partition", "2013-01-09", "--yes", "--json")
+    told = json.loads(out)
+    assert (code, told["run"]["state"], told["backfill_id"]) == (1, "failed", None)
+
+
+def test_a_backfill_is_made_shown_listed_and_cancelled(world: Any, partita: Partita) -> None:
+    world.activate()
+    command = ["backfill", "create", "raw/flights", "--from", "2013-01-01", "--to", "2013-01-04", "--name", "first"]
+    code, out, err = partita(*command, "--max-active", "2", "--detach", "--yes")
+    assert code == 0, err
+    assert "Launched backfill 1, run 1." in out
+    assert len(world.claim(20)) == 2
+    code, out, _ = partita("backfill", "show", "1")
+    assert "▶ running  backfill 1 first: raw/flights 2013-01-01..2013-01-04" in out
+    assert "▶ running 2" in out
+    code, out, _ = partita("backfill", "cancel", "1")
+    assert code == 2
+    code, out, _ = partita("backfill", "cancel", "1", "--yes", "--json")
+    assert json.loads(out)["progress"][0]["counts"] == {"running": 2, "cancelled": 2}
+    code, out, _ = partita("backfill", "list", "--json")
+    assert json.loads(out)["total"] == 1
+    code, _, err = partita("backfill", "show", "9")
+    assert (code, err.splitlines()[0]) == (2, "there is no backfill 9")
+
+
+def test_looking_at_assets_partitions_and_reasons(world: Any, partita: Partita) -> None:
+    world.activate()
+    world.launch("raw/flights", partitions="2013-01-02")
+    world.work()
+    code, out, _ = partita("assets", "raw/*")
+    assert code == 0
+    assert out.splitlines()[1].split()[:2] == ["raw/flights", "flights"]
+    assert "○ missing 30  ● fresh 1" in out
+    code, out, _ = partita("partitions", "raw/flights", "--state", "fresh", "--json")
+    [item] = json.loads(out)["items"]
+    assert (item["partition"], item["location"]) == ("2013-01-02", "lake:2013-01-02")
+    code, out, _ = partita("partitions", "weather", "--json")
+    assert len(json.loads(out)["items"]) == 124
+    code, out, _ = partita("partitions", "weather", "--partitions", "day=2013-01-02", "--count", "--json")
+    assert json.loads(out)["count"] == 4
+    code, out, _ = partita("partitions", "weather", "--limit", "3")
+    assert "and 121 more" in out
+    code, out, _ = partita("why", "raw/flights", "2013-01-03")
+    assert out.splitlines()[0] == "raw/flights 2013-01-03 is missing: it was never materialized"
+    code, out, _ = partita("why", "health")
+    assert out.startswith("health is missing")
+    code, _, err = partita("why", "raw/flights", "2013-01")
+    assert (code, "means 31 partitions" in err) == (2, True)
+    code, _, err = partita("why", "raw/flihgts", "x")
+    assert (code, "raw/flights" in err) == (2, True)
+
+
+def test_runs_and_logs(world: Any, partita: Partita) -> None:
+    world.activate()
+    world.launch("raw/flights", partitions="2013-01-01..2013-01-02")
+
+    def made(claimed: Any) -> Any:
+        writer = world.logs.writer(claimed.log)
+        writer.write([(1, "stdout", "", "reading [bold]"), (2, "log", "WARNING", "odd :smile:")])
+        writer.close(3)
+        return world.written(claimed)
+
+    world.work(result=made)
+    code, out, _ = partita("runs")
+    assert (code, "● success" in out, "2/2" in out) == (0, True, True)
+    code, out, _ = partita("runs", "show", "1")
+    assert "raw/flights  2013-01-01" in out
+    code, out, _ = partita("runs", "--json")
+    assert json.loads(out)["runs"][0]["cells"]["published"] == 2
+    # Neither markup nor emoji codes are read in what people logged.
+    code, out, _ = partita("logs", "raw/flights", "--partition", "2013-01-01", "--follow")
+    assert out.splitlines() == ["00:00:00.000 reading [bold]", "00:00:00.000 WARNING odd :smile:"]
+    code, out, _ = partita("logs", "--run", "1", "--level", "WARNING", "--json")
+    assert [len(one["lines"]) for one in json.loads(out)["attempts"]] == [1, 1]
+    code, out, _ = partita("runs", "cancel", "1", "--yes", "--json")
+    assert json.loads(out)["state"] == "success", "what has ended stays as it is"
+
+
+def test_locations_and_pools(world: Any, partita: Partita) -> None:
+    world.activate()
+    code, out, _ = partita("locations", "--json")
+    assert (code, json.loads(out)[0]["state"]) == (0, "serving")
+    code, out, _ = partita("pools")
+    assert "default" in out
+    code, _, err = partita("locations", "reload", "flights", "--yes")
+    assert (code, "unavailable" in err) == (2, True)
