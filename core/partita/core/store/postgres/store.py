@@ -39,15 +39,20 @@ _INTERNED_MAX = 100_000
 # The connection's settings. Duties find every row by an index: plans made while the tables are new and small must not keep
 # scanning and hashing them when they have grown, so the planner is told not to (a prepared plan lives as long as its
 # connection, and the first statistics come a minute late).
-_COMMON = "-c timezone=UTC -c jit=off -c idle_in_transaction_session_timeout=60000"
-_DUTY_OPTIONS = f"{_COMMON} -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
-_READ_OPTIONS = f"{_COMMON} -c default_transaction_read_only=on"
+_COMMON = "-c timezone=UTC -c jit=off"
+_DUTY_OPTIONS = (
+    f"{_COMMON} -c idle_in_transaction_session_timeout=60000 "
+    "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
+)
+# A reader may compute between its statements (a plan over many assets), and reads millions of cells at once.
+_READ_OPTIONS = f"{_COMMON} -c idle_in_transaction_session_timeout=300000 -c default_transaction_read_only=on"
+_READS_TAKE = 4  # times the statement limit of duties
 
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT now()"
 _BEGIN_LAZY = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off; SELECT now()"
 _BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT now()"
 
-# One statement for all channels, in its own transaction: NOTIFY takes a database-wide lock at commit (research: airflow 5.9).
+# One statement for all channels, in its own transaction: NOTIFY takes a database-wide lock at commit.
 NOTIFY = text("SELECT pg_notify(channel, '') FROM unnest(CAST(:channels AS text[])) AS u(channel)")
 
 
@@ -68,9 +73,9 @@ class PostgresStore:
         self, url: str, *, pool_size: int = 8, lock_timeout_s: float = 5.0, statement_timeout_s: float = 30.0
     ) -> None:
         self.url = url
-        limits = f"-c lock_timeout={int(lock_timeout_s * 1000)} -c statement_timeout={int(statement_timeout_s * 1000)}"
-        self._engine = _engine(url, pool_size, f"{_DUTY_OPTIONS} {limits}")
-        self._readers = _engine(url, pool_size, f"{_READ_OPTIONS} {limits}")
+        self._engine = _engine(url, pool_size, f"{_DUTY_OPTIONS} {_limits(lock_timeout_s, statement_timeout_s)}")
+        reads = _limits(lock_timeout_s, statement_timeout_s * _READS_TAKE)
+        self._readers = _engine(url, pool_size, f"{_READ_OPTIONS} {reads}")
         self._interned: dict[str, int] = {}
 
     def __repr__(self) -> str:
@@ -141,6 +146,10 @@ def _transaction(engine: Engine, begin: str) -> Iterator[tuple[Connection, datet
         raise
     finally:
         connection.close()
+
+
+def _limits(lock_timeout_s: float, statement_timeout_s: float) -> str:
+    return f"-c lock_timeout={int(lock_timeout_s * 1000)} -c statement_timeout={int(statement_timeout_s * 1000)}"
 
 
 def _engine(url: str, pool_size: int, options: str) -> Engine:

@@ -1,0 +1,49 @@
+"""The differential test would notice: statements with one thing wrong differ from the twin within a few seeds."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+from sqlalchemy import text
+from tests.integration.store.test_store_differential import compare, empty
+
+_MUTANTS = [
+    ("cells", "PUBLISH_CELLS", "AND c.fence = u.fence", ""),
+    (
+        "cells",
+        "PUBLISH_CELLS",
+        "version_at = CASE WHEN u.confirms THEN c.version_at ELSE now() END",
+        "version_at = now()",
+    ),
+    ("cells", "NOTE_ATTEMPTS", "AND c.fence = u.fence", ""),
+    ("cells", "RAISE_FENCES", "greatest(c.fence, locked.fence)", "locked.fence + 0 * c.fence - 1"),
+    ("tasks", "WRITE_TASKS", "AND t.fence = u.expect_fence", ""),
+    ("tasks", "WRITE_TASKS", "coalesce(u.started_at, t.started_at)", "u.started_at"),
+    ("tasks", "LOCK_SCHEDULED", "t.priority DESC", "t.priority"),
+    ("tasks", "LOCK_ALL_BELOW", "JOIN task_edge e ON e.upstream_id = b.id", "JOIN task_edge e ON false"),
+    ("pools", "HELD_SLOTS", "sum(slots)", "count(*)"),
+    ("launch", "TAKE_WAITING_CAUSES", "AND waits", ""),
+    ("runs", "WRITE_RUNS", "AND b.state = 'running'", ""),
+    ("workers", "LOCK_LAPSED", "lease_expires_at <= now()", "state = 'live'"),
+    ("events", "TAKE_TODO", "ORDER BY created_at, event_id", "ORDER BY event_id"),
+]
+_SEEDS = 40
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize(("module", "name", "right", "wrong"), _MUTANTS)
+def test_the_comparison_notices(
+    pg_url: str, monkeypatch: pytest.MonkeyPatch, module: str, name: str, right: str, wrong: str
+) -> None:
+    statements = import_module(f"partita.core.store.postgres.{module}")
+    source = str(getattr(statements, name))
+    assert right in source
+    monkeypatch.setattr(statements, name, text(source.replace(right, wrong)))
+    for seed in range(_SEEDS):
+        try:
+            compare(pg_url, seed)
+        except AssertionError:
+            return
+        empty(pg_url)
+    pytest.fail(f"{name} without {right!r} was not noticed in {_SEEDS} seeds")
