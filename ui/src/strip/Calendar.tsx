@@ -48,12 +48,12 @@ export function Calendar({ buckets, picked, openKey, ...on }: Props) {
       {...handlers}
     >
       {months.map((month) => (
-        <section key={month.id} className="month" aria-label={`${monthName(month.month)} ${month.year}`}>
-          <h3>
+        <div key={month.id} className="month" role="group" aria-label={`${monthName(month.month)} ${month.year}`}>
+          <h3 aria-hidden="true">
             {monthName(month.month)}
             {(years > 1 || month.month === 1 || month === months[0]) && <span className="quiet"> {month.year}</span>}
           </h3>
-          <div className="month-grid">
+          <div className="month-grid" role="presentation">
             {month.days.map((day) => {
               const bucket = buckets[day.index];
               return (
@@ -73,7 +73,7 @@ export function Calendar({ buckets, picked, openKey, ...on }: Props) {
               );
             })}
           </div>
-        </section>
+        </div>
       ))}
     </div>
   );

@@ -1,7 +1,7 @@
 // A linear axis in lanes: one lane is the strip, several are the matrix of two dimensions. At most 800 elements are drawn:
 // the caller asks for as few buckets as that takes, and long lists of rows draw only what is on screen.
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, type WheelEvent } from "react";
+import { useEffect, useMemo, useRef, type WheelEvent } from "react";
 import type { Bucket, Counts } from "../api/types";
 import { bucketLabel, covers, type Interval } from "./axis";
 import { Cell } from "./Cell";
