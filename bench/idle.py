@@ -25,7 +25,7 @@ CONFIG = """
 name = "idle"
 modules = ["idle"]
 """
-ROLES = (("code-server", "idle"), ("scheduler",), ("worker",), ("api",))
+ROLES = (("code-server", "--location", "idle"), ("scheduler",), ("worker",), ("api",))
 
 
 def main() -> None:

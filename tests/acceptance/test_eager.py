@@ -58,7 +58,7 @@ def deployment(deploy: Deploy, gate: Path) -> Deployed:
     made = deploy({"partita.toml": CONFIG, "eager_assets.py": ASSETS}, env={"GATE": str(gate)})
     for number in range(3):
         made.start("scheduler", name=f"scheduler {number}")
-    made.start("code-server", "eager")
+    made.start("code-server", "--location", "eager")
     made.start("worker")
     made.start("api")
     made.wait_serving()

@@ -27,7 +27,7 @@ def start(deployment: Deployed) -> None:
     """One process per role."""
     deployment.start("scheduler")
     for location in ("flights", "health"):
-        deployment.start("code-server", location, name=f"code-server {location}")
+        deployment.start("code-server", "--location", location, name=f"code-server {location}")
     deployment.start("worker")
     deployment.wait_serving()
 
@@ -46,7 +46,7 @@ def kill_worker(deployment: Deployed) -> int:
 
 def kill_code_server(deployment: Deployed) -> int:
     pid = deployment.kill("code-server flights")
-    deployment.start("code-server", "flights", name="code-server flights")
+    deployment.start("code-server", "--location", "flights", name="code-server flights")
     return pid
 
 

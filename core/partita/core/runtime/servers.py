@@ -40,7 +40,7 @@ def server_command(
         )
     modules = [part for module in location.modules for part in ("--module", module)]
     return [
-        str(location.python or sys.executable), "-m", "partita.grpc.server",
+        str(location.python or sys.executable), "-P", "-m", "partita.grpc.server",
         "--location", location.name, "--root", str(location.root), *modules,
         "--host", host, "--port", str(port), "--announce-fd", str(announce_fd),
         "--import-timeout", str(config.code_server.import_timeout_s),
