@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from partita.assets import Daily, EagerSpec, Hourly
+from partita.core.automation import run_automation
+from partita.core.duties.runs import cancel_run
+from partita.core.store.port import Store
 
 DAYS = Daily("2024-01-01", end="2024-01-08")
 HOURS = Hourly("2024-01-01", end="2024-01-08")
@@ -230,3 +233,65 @@ def test_a_request_for_a_running_cell_that_turns_out_fresh_ends_there(stage: Any
     stage.end(running)
     assert stage.replan().requested == 0
     assert stage.work() == 0
+
+
+class Dying:
+    """A store whose process dies at the end of each transaction, before it commits."""
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+
+    def run(self, work: Any, *, durable: bool = True) -> Any:
+        with self.store.begin(durable=durable) as tx:
+            work(tx)
+            raise ConnectionError("killed")
+
+
+def test_a_scheduler_that_dies_in_the_middle_loses_and_doubles_nothing(graph: Any) -> None:
+    """Law 2: events, requests and the run commit together or not at all."""
+    graph.request("flights, weather", partitions="2024-01-02")
+    graph.work()
+    waiting = todo(graph)
+    with pytest.raises(ConnectionError):
+        run_automation(cast(Store, Dying(graph.store)), graph)
+    assert todo(graph) == waiting
+    graph.settle()
+    assert ran(graph, "delays") == ["2024-01-02"]
+
+
+def test_a_cancelled_request_is_not_planned_again(stage: Any, asset_of: Any) -> None:
+    stage.define([asset_of("a"), asset_of("b", None, {"a": (None, None)})])
+    stage.request("*")
+    stage.work()
+    stage.request("b", ("all",))
+    running = stage.start()
+    stage.version = lambda key, partition: "v2"
+    stage.request("a", ("all",))
+    stage.end(stage.start())
+    second = stage.request("b")
+    cancel_run(stage.store, second.run_id, "me")
+    stage.end(running)
+    assert stage.replan().requested == 0
+    assert stage.work() == 0
+
+
+def test_a_forced_request_for_a_running_cell_is_forced_again(stage: Any, asset_of: Any) -> None:
+    stage.define([asset_of("a")])
+    stage.request("a")
+    running = stage.start()
+    stage.request("a", ("all",))
+    stage.end(running)
+    assert stage.replan().requested == 1
+    assert stage.work() == 1
+
+
+def test_once_per_cause_is_recorded(graph: Any) -> None:
+    graph.request("flights, weather", partitions="2024-01-02")
+    graph.work()
+    found = graph.automate()
+    assert found.run_id is not None
+    with graph.store.begin() as tx:
+        (run,) = tx.read_runs([found.run_id])
+    assert run.cause["kind"] == "eager"
+    assert run.cause["cells"] == ["delays 2024-01-02"]
+    assert "flights 2024-01-02" in run.cause["text"]

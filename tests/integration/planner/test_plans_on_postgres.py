@@ -13,6 +13,7 @@ from partita.core.catalog import CatalogCache
 from partita.core.cells import Statuses, counts, fold_pages, why
 from partita.core.cells.pages import joined, rows_equal, unpack
 from partita.core.planner import PlanChanged, PlanRequest, decode_plan, encode_plan, plan, replan, sentence
+from partita.core.planner.memory import MemoryCells
 from partita.core.store.values import AssetId
 
 DAYS = Daily("2024-01-01", end="2024-03-01")
@@ -170,3 +171,45 @@ def test_two_producers_in_the_same_second_give_one_attempt_under_three_scheduler
     pg_stage.settle()
     made = sorted(partition for key, partition in pg_stage.attempts if key == "c")
     assert made == ["2024-01-01", "2024-01-02", "2024-01-03"]
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_plans_read_from_postgres_equal_plans_from_the_rows(flights: Any, folded: bool) -> None:
+    """The in-memory reader and the reader of pages give one plan, whatever is folded."""
+    versions = iter(range(1000))
+    flights.version = lambda key, partition: (
+        None if (key, partition) == ("flights", "2024-01-03") else f"v{next(versions) % 3}"
+    )
+    flights.request("*", from_key="2024-01-01", to_key="2024-01-05")
+    flights.work()
+    flights.request("weather", ("all",), partitions="hour=2024-01-02; origin=JFK")
+    flights.work()
+    if folded:
+        fold_pages(flights.store)
+    with flights.store.read() as reader:
+        request = PlanRequest(selection="*", as_of=reader.now(), to_key="2024-01-06")
+        read = plan(flights.catalog, reader, request)
+    memory = MemoryCells()
+    with flights.store.begin() as tx:
+        facts = tx.read_cells([flights.ref(key, str(partition)) for key, partition in _every_cell(flights, request)])
+    for cell, fact in facts.items():
+        if fact.data_version is not None:
+            memory.publish(
+                cell,
+                fact.data_version,
+                fingerprint=fact.fingerprint or "",
+                dependency_hash=fact.dependency_hash or "",
+                digest=fact.consumed_digest or 0,
+            )
+        if fact.last_outcome is not None:
+            memory.note(cell, fact.last_outcome)
+    assert plan(flights.catalog, memory, request).hash == read.hash
+    assert {reason.value for reason in read.counts()} == {"missing", "failed", "stale_data"}
+
+
+def _every_cell(stage: Any, request: PlanRequest) -> list[tuple[str, str]]:
+    found = []
+    for key in stage.catalog.assets:
+        space = stage.catalog.space(key, request.as_of)
+        found += [(key, str(partition)) for partition in space.keys(space.all())]
+    return found

@@ -32,7 +32,7 @@ def test_a_cell_goes_from_missing_to_fresh_to_stale_to_fresh(world: Any, asset_o
 
 
 @given(versions=st.lists(st.tuples(st.integers(0, 239), st.sampled_from(["v1", "v2", "v3"])), max_size=12))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_wide_inputs_that_revert_make_their_consumers_fresh_again(
     world: Any, asset_of: Any, versions: list[tuple[int, str]]
 ) -> None:

@@ -38,7 +38,7 @@ def assemble(
         assets=assets,
         steps=tuple(steps),
         blocked=found,
-        hash=plan_hash(request, snapshots, assets, tuple(steps), found),
+        hash=plan_hash(request, snapshots, assets, tuple(steps)),
     )
 
 

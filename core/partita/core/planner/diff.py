@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from partita.assets import AssetKey, PartitionSet
+from partita.assets import PartitionSet
 from partita.core.planner.values import Plan
 
 _SHOWN = 8
@@ -40,12 +40,6 @@ def _differences(old: Plan, new: Plan) -> Iterator[str]:
             }
             if moved:
                 yield f"cells of {key} are planned for another reason ({', '.join(sorted(moved))})"
-    if _blocked(old) != _blocked(new):
-        yield "other cells are blocked"
-
-
-def _blocked(plan: Plan) -> dict[tuple[AssetKey, str, AssetKey], PartitionSet]:
-    return {(one.key, one.reason, one.upstream): one.cells for one in plan.blocked}
 
 
 def _cells(cells: PartitionSet) -> str:

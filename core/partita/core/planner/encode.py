@@ -1,7 +1,7 @@
 """Plans as bytes: sets as ranges, never lists of cells; and the hash, which covers content only.
 
 The hash covers the snapshot vector, the request, cells by reason with the size of their space, and the batches. Estimates,
-pool pressure, names of what moved and what other runs own are for people and stay outside it.
+pool pressure, what is blocked, names of what moved and what other runs own are for people and stay outside it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ def plan_hash(
     snapshots: Sequence[tuple[str, str]],
     assets: Sequence[PlannedAsset],
     steps: Sequence[PlannedStep],
-    blocked: Sequence[Blocked],
 ) -> str:
     """SHA-256 (hex) of the content of a plan."""
     content = {
@@ -41,7 +40,6 @@ def plan_hash(
         "snapshots": [list(pair) for pair in snapshots],
         "assets": [_asset_json(asset) for asset in assets],
         "batches": [[step.step.id, _batches_json(step)] for step in steps],
-        "blocked": [_blocked_json(one) for one in blocked],
     }
     return sha256(_json(content)).hexdigest()
 

@@ -1,6 +1,6 @@
 """The in-memory twin of the cell readers: the same answers from plain dictionaries, for tests and dry runs.
 
-Holds rows as `cell` does and knows nothing of pages; a differential test holds it equal to the reader of Postgres.
+Holds rows as `cell` does and knows nothing of pages; an integration test holds its plans equal to those read from Postgres.
 """
 
 from __future__ import annotations

@@ -112,13 +112,16 @@ def _add_upstream(catalog: Catalog, statuses: Statuses, targets: Targets, added:
 
 
 def _add_downstream(catalog: Catalog, statuses: Statuses, targets: Targets, added: dict[AssetKey, Bools]) -> None:
-    for key in catalog.graph.sort(catalog.graph.descendants(*targets.cells)):
+    """What the selected cells feed; not what else their upstreams feed."""
+    below: dict[AssetKey, Bools] = {}
+    for key in catalog.graph.sort({*catalog.graph.descendants(*targets.cells), *targets.cells}):
         asset = catalog.assets[key]
         for one in asset.inputs:
-            above = _either(targets.cells.get(one.upstream), added.get(one.upstream))
-            if above is None or one.upstream == key:
-                continue
-            _add(added, key, statuses.edge(asset, one).any(above))
+            above = _either(targets.cells.get(one.upstream), below.get(one.upstream))
+            if above is not None and one.upstream != key:
+                _add(below, key, statuses.edge(asset, one).any(above))
+    for key, mask in below.items():
+        _add(added, key, mask)
 
 
 def _either(left: Bools | None, right: Bools | None) -> Bools | None:

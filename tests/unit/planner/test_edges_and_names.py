@@ -1,0 +1,103 @@
+"""Compiled mappings and remembered names answer as the model does."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from partita.assets import (
+    All,
+    Daily,
+    Hourly,
+    Last,
+    Mapping,
+    Multi,
+    PartitionsDef,
+    PartitionSet,
+    Specific,
+    Static,
+    StaticTable,
+    TimeOverlap,
+    Weekly,
+    default_mapping,
+    space_of,
+    upstream_of,
+)
+from partita.core.catalog import EdgeMap, mask_of, set_of
+from partita.core.catalog.names import names_of
+
+AS_OF = datetime(2024, 1, 12, tzinfo=UTC)
+DAYS = Daily("2024-01-01", end="2024-01-10")
+ODD = Daily("2024-01-03", tz="Asia/Tokyo")
+WEEKS = Weekly("2024-01-01")
+LETTERS = Static("a", "b", 'ä, "c"')
+GRID = Multi(day=DAYS, letter=LETTERS)
+TURNED = Multi(letter=LETTERS, hour=Hourly("2024-01-01", end="2024-01-03"))
+SCHEMES: list[PartitionsDef | None] = [None, DAYS, ODD, WEEKS, LETTERS, GRID, TURNED]
+
+
+@st.composite
+def edges(draw: st.DrawFn) -> EdgeMap:
+    down, up = draw(st.sampled_from(SCHEMES)), draw(st.sampled_from(SCHEMES))
+    choices: list[Mapping] = [default_mapping(down, up), All(), Last()]
+    if down in (DAYS, ODD, WEEKS) and up in (DAYS, ODD, WEEKS):
+        choices += [TimeOverlap(-2, 0), TimeOverlap(-1, 1)]
+    if down == up == LETTERS:
+        choices += [StaticTable((("a", ("b", "gone")),)), Specific(("a", "gone"))]
+    spaces = (space_of(down, AS_OF), space_of(up, AS_OF))
+    return EdgeMap.compile(draw(st.sampled_from(choices)), down=spaces[0], up=spaces[0] if down == up else spaces[1])
+
+
+@given(edge=edges(), data=st.data())
+@settings(max_examples=50)
+def test_a_compiled_mapping_answers_as_the_mapping_does(edge: EdgeMap, data: st.DataObject) -> None:
+    """Every answer over whole assets equals the answer cell by cell."""
+    needs = [
+        upstream_of(edge.mapping, down=edge.down, up=edge.up, cells=PartitionSet(((at, at + 1),)))
+        for at in range(edge.down.size)
+    ]
+    values = np.array(
+        [data.draw(st.sampled_from([0, 1, 2**63, 2**64 - 1])) for _ in range(min(edge.up.size, 8))]
+        + [7] * max(edge.up.size - 8, 0),
+        dtype=np.uint64,
+    )
+    marked = np.array(
+        [data.draw(st.booleans()) for _ in range(min(edge.up.size, 8))] + [False] * max(edge.up.size - 8, 0)
+    )
+    chosen = np.array([at % 3 == 0 for at in range(edge.down.size)])
+    waves = np.arange(edge.up.size, dtype=np.int64) % 5 - 1
+    for at, found in enumerate(needs):
+        assert PartitionSet.from_ranges(edge.ranges_of(at)) == found.existing
+        assert bool(edge.absent[at]) == (found.absent_count > 0)
+        assert int(edge.sums(values)[at]) == sum(int(values[up]) for up in found.existing) % 2**64
+        assert bool(edge.any(marked)[at]) == any(marked[up] for up in found.existing)
+        assert int(edge.highest(waves)[at]) == max((int(waves[up]) for up in found.existing), default=-1)
+        if at > 12:
+            break
+    needed = {up for at, found in enumerate(needs) if chosen[at] for up in found.existing}
+    assert set(set_of(edge.needed(chosen))) == needed
+
+
+@given(cells=st.sets(st.integers(0, 99)))
+def test_masks_and_sets_are_two_forms_of_one_thing(cells: set[int]) -> None:
+    chosen = PartitionSet.from_ordinals(cells)
+    assert set_of(mask_of(chosen, 100)) == chosen
+
+
+@given(scheme=st.sampled_from(SCHEMES), strange=st.text(max_size=5))
+def test_names_answer_as_the_space_does(scheme: PartitionsDef | None, strange: str) -> None:
+    space = space_of(scheme, AS_OF)
+    names = names_of(space)
+    for _ in range(2):  # the second time from memory
+        for at in range(min(space.size, 20)):
+            key = space.key_at(at)
+            window = space.window_at(at)
+            assert names.key(at) == key
+            assert names.find(key) == at
+            assert names.window(at) == (None if window is None else (window.start, window.end))
+        found = space.find(strange)
+        assert names.find(strange) == (-1 if found is None else found)
+    assert names_of(space) is names
