@@ -49,10 +49,10 @@ export function Calendar({ buckets, picked, openKey, ...on }: Props) {
     >
       {months.map((month) => (
         <div key={month.id} className="month" role="group" aria-label={`${monthName(month.month)} ${month.year}`}>
-          <h3 aria-hidden="true">
+          <p className="month-name" aria-hidden="true">
             {monthName(month.month)}
             {(years > 1 || month.month === 1 || month === months[0]) && <span className="quiet"> {month.year}</span>}
-          </h3>
+          </p>
           <div className="month-grid" role="presentation">
             {month.days.map((day) => {
               const bucket = buckets[day.index];

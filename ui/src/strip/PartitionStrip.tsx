@@ -64,7 +64,7 @@ function yearsOf(overview: Strip): number[] {
 export function PartitionStrip(props: Props) {
   const { asset } = props;
   const { ref, width } = useWidth();
-  const overview = useQuery(stripQuery(asset.key, { buckets: MAX_CELLS }));
+  const overview = useQuery(stripQuery(asset.key, { buckets: asset.partitions_kind === "multi" ? 1 : MAX_CELLS }));
   return (
     <div ref={ref} data-testid="partition-strip">
       <Loaded query={overview} skeleton={<div className="skeleton" style={{ height: 160 }} />}>

@@ -180,7 +180,9 @@ function Row({ asset, index, top }: { asset: AssetSummary; index: number; top: n
             <StateGlyph state="failed" /> {asset.checks.failed} of {asset.checks.total} failed
           </span>
         ) : (
-          `${asset.checks.passed} of ${asset.checks.total} passed`
+          <span className={asset.checks.passed === 0 ? "quiet" : undefined}>
+            {asset.checks.passed === 0 ? "not run yet" : `${asset.checks.passed} of ${asset.checks.total} passed`}
+          </span>
         )}
       </span>
       <span role="cell" className="mid">

@@ -78,7 +78,11 @@ function Consumers({ list }: { list: Automation["consumers"] }) {
               <td>
                 <Time at={consumer.last_requested_at} />
               </td>
-              <td className="mid">{consumer.last_reason ?? "–"}</td>
+              <td className="mid">
+                <span className="clamp" data-tip={consumer.last_reason ?? undefined}>
+                  {consumer.last_reason ?? "–"}
+                </span>
+              </td>
             </tr>
           ))}
         </tbody>
@@ -120,7 +124,11 @@ function Requests({ list }: { list: Automation["requests"] }) {
                     {request.partition}
                   </Link>
                 </td>
-                <td className="mid">{request.cause}</td>
+                <td className="mid">
+                  <span className="clamp" data-tip={request.cause}>
+                    {request.cause}
+                  </span>
+                </td>
                 <td>
                   {request.run_id === null ? (
                     <span className="quiet">joined open work</span>

@@ -72,7 +72,9 @@ function Header({ run }: { run: RunDetail }) {
         )}
       </header>
       <div className="run-facts">
-        <p className="run-cause">{run.cause.text}</p>
+        <p className="run-cause" data-tip={run.cause.text.length > 160 ? run.cause.text : undefined}>
+          {run.cause.text}
+        </p>
         <p className="row wrap wide quiet">
           <span>
             {run.cause.by ? `By ${run.cause.by}` : run.cause.kind}, <Time at={run.created_at} />
