@@ -71,9 +71,10 @@ def admit(
                 free[use.name] -= use.slots
             admitted.append((task, move(task, TaskState.QUEUED, Actor.ADMIT, queued_at=now)))
             continue
-        if task.pools not in blocked:
-            blocked[task.pools] = shortage
-            _reserve(task, slots, free, reserved)
+        blocked.setdefault(task.pools, shortage)
+        _reserve(
+            task, slots, free, reserved
+        )  # each time: those before it may have taken what the first of its queue left
         if task.reason is not shortage.reason:
             explained.append((task, _explain(task, shortage)))
     return Admission(tuple(admitted), tuple(explained), blocked, more=False)
