@@ -227,4 +227,10 @@ def test_blocked_cells_say_why(world: Any, asset_of: Any) -> None:
         ("c", "upstream_blocked", "b"),
     ]
     assert sentence(found) == "Nothing to do; 2 cells are blocked"
+    assert render_text(found, made.catalog).splitlines()[1:] == [
+        "blocked: b: a is missing and not in the plan",
+        "blocked: c: b is itself blocked",
+    ]
+    made.cells.open([made.ref("a")])
+    assert [(one.key, one.reason) for one in made.plan("b").blocked] == [("b", "upstream_in_progress")]
     assert AssetKey("a") not in made.keys(found)

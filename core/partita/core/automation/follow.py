@@ -74,12 +74,11 @@ class _Step:
 
 def run_automation(store: Store, catalogs: ActiveCatalog, limit: int = EVENTS) -> Automated:
     """Take events of upstreams with eager consumers and ask for what follows; see the module."""
-    catalog = catalogs.active()
     before: _Asked = {}
     hints = _hints.setdefault(store, {})
     for _ in range(_TRIES):
         try:
-            return store.run(lambda tx: _automate(Visit(tx, catalog, tx.now(), dict(before), hints), limit))
+            return store.run(lambda tx: _automate(tx, catalogs, limit, dict(before), hints))
         except LaunchAgain:
             continue
         except AskedBefore as known:
@@ -87,11 +86,15 @@ def run_automation(store: Store, catalogs: ActiveCatalog, limit: int = EVENTS) -
     return Automated(more=True)
 
 
-def _automate(visit: Visit, limit: int) -> Automated:
-    events = visit.tx.take_todo_skip(AUTOMATION, limit)
+def _automate(
+    tx: Tx, catalogs: ActiveCatalog, limit: int, before: Mapping[CellRef, int], hints: dict[int, CellRef]
+) -> Automated:
+    events = tx.take_todo_skip(AUTOMATION, limit)
     if not events:
-        visit.hints.clear()
+        hints.clear()
         return Automated()
+    # Only now: an idle visit is one statement.
+    visit = Visit(tx, catalogs.active(), tx.now(), before, hints)
     still, live = _still_waiting(visit, events)
     touched = _touched(visit, live)
     asked, launched = ask(visit, touched, _cause(visit.catalog, live))

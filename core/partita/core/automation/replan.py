@@ -36,11 +36,10 @@ _TRIES = 20
 
 def run_replans(store: Store, catalogs: ActiveCatalog, limit: int = EVENTS) -> Automated:
     """Take the cells whose owners ended and launch what is still wanted of them."""
-    catalog = catalogs.active()
     before: dict[CellRef, int] = {}
     for _ in range(_TRIES):
         try:
-            return store.run(lambda tx: _replan(tx, catalog, limit, dict(before)))
+            return store.run(lambda tx: _replan(tx, catalogs, limit, dict(before)))
         except LaunchAgain:
             continue
         except AskedBefore as known:
@@ -48,7 +47,7 @@ def run_replans(store: Store, catalogs: ActiveCatalog, limit: int = EVENTS) -> A
     return Automated(more=True)
 
 
-def _replan(tx: Tx, catalog: Catalog, limit: int, before: Mapping[CellRef, int]) -> Automated:
+def _replan(tx: Tx, catalogs: ActiveCatalog, limit: int, before: Mapping[CellRef, int]) -> Automated:
     events = tx.take_todo_skip(REPLAN, limit)
     if not events:
         return Automated()
@@ -64,7 +63,7 @@ def _replan(tx: Tx, catalog: Catalog, limit: int, before: Mapping[CellRef, int])
     if not groups:
         return Automated(taken=len(events))
     run_id = min(groups)
-    visit = Visit(tx, catalog, tx.now(), before, {})
+    visit = Visit(tx, catalogs.active(), tx.now(), before, {})
     asked, launched = _again(visit, runs[run_id], groups[run_id])
     waiting = [event for event in groups[run_id] if event.cell in visit.waits]
     tx.put_back_todo(REPLAN, waiting)

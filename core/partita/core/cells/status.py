@@ -138,9 +138,10 @@ class Statuses:
     def prefetch(self, keys: Iterable[AssetKey], *, ancestors: bool) -> None:
         """Read these assets and their upstreams (with `ancestors` all of them) in a few statements."""
         wanted = dict.fromkeys(keys)
-        for key in list(wanted):
-            above = self.catalog.graph.ancestors(key) if ancestors else self._upstreams(key)
-            wanted.update(dict.fromkeys(above))
+        if ancestors:
+            wanted.update(dict.fromkeys(self.catalog.graph.ancestors(*wanted)))
+        else:
+            wanted.update(dict.fromkeys(up for key in list(wanted) for up in self._upstreams(key)))
         self._read([key for key in wanted if key not in self._held])
 
     def held(self, key: AssetKey) -> Held:
@@ -160,11 +161,10 @@ class Statuses:
     def status(self, key: AssetKey) -> AssetStatus:
         """The whole status, with `upstream_stale`."""
         if key not in self._full:
-            self.prefetch([key], ancestors=True)
-            above = self.catalog.graph.ancestors(key)
-            for one in sorted({*above, key}, key=self.catalog.order.__getitem__):
-                if one not in self._full:
-                    self._full[one] = self._spread(one)
+            todo = self._not_known_above(key)
+            self._read([one for one in todo if one not in self._held])
+            for one in sorted(todo, key=self.catalog.order.__getitem__):
+                self._full[one] = self._spread(one)
         return self._full[key]
 
     def expected_digest(self, asset: CatalogAsset) -> Hashes:
@@ -186,6 +186,16 @@ class Statuses:
         if one.external:
             return np.ones(self.catalog.space(one.upstream, self.as_of).size, dtype=np.bool_)
         return self.held(one.upstream).published
+
+    def _not_known_above(self, key: AssetKey) -> set[AssetKey]:
+        """The asset and its ancestors without a whole status yet; what is known is not walked through again."""
+        found, frontier = {key}, [key]
+        while frontier:
+            for above in self._upstreams(frontier.pop()):
+                if above not in self._full and above not in found:
+                    found.add(above)
+                    frontier.append(above)
+        return found
 
     def _upstreams(self, key: AssetKey) -> list[AssetKey]:
         return [one.upstream for one in self.catalog.asset(key).inputs]

@@ -154,7 +154,11 @@ def _missing_above(
     by_blocked = edge.any(gone & stopped)
     if by_blocked.any():
         yield by_blocked, "upstream_blocked", one
-    missing = edge.any(gone & ~stopped) & ~by_blocked
+    rest = gone & ~stopped
+    under_way = edge.any(rest & statuses.direct(one.upstream).open) & ~by_blocked
+    if under_way.any():
+        yield under_way, "upstream_in_progress", one
+    missing = edge.any(rest) & ~by_blocked & ~under_way
     if missing.any():
         yield missing, "upstream_missing", one
 

@@ -18,6 +18,7 @@ WORDS = {
 }
 _BLOCKED = {
     "upstream_missing": "{upstream} is missing and not in the plan",
+    "upstream_in_progress": "{upstream} is still being made by another run",
     "upstream_absent": "{upstream} {absent} does not exist",
     "upstream_blocked": "{upstream} is itself blocked",
     "upstream_unloaded": "{upstream} is in a location that was never loaded",

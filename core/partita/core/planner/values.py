@@ -111,8 +111,9 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Cells that would be planned but cannot run: `reason` is upstream_missing, upstream_absent, upstream_blocked or
-    upstream_unloaded; `upstream` names the asset that is not there, `absent` the first keys that do not exist."""
+    """Cells that would be planned but cannot run. `upstream` names the asset that is not there, `absent` the first keys that
+    do not exist. `reason` is upstream_missing, upstream_in_progress (missing, and another run makes it), upstream_absent (does
+    not exist), upstream_blocked or upstream_unloaded (its location was never loaded)."""
 
     key: AssetKey
     cells: PartitionSet
