@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -259,7 +259,7 @@ def world(pg_url: str, tmp_path: Path) -> Iterator[World]:
 
 
 @contextmanager
-def served(services: Services, **options: Any) -> Iterator[str]:
+def _served(services: Services, **options: Any) -> Iterator[str]:
     """The API on a free port of this host, on an event loop of its own; gives its address."""
     server = server_of(services, **options)
     listening = listen("127.0.0.1", 0)
@@ -289,7 +289,7 @@ def served(services: Services, **options: Any) -> Iterator[str]:
 
 @pytest.fixture
 def address(world: World) -> Iterator[str]:
-    with served(world.services) as address:
+    with _served(world.services) as address:
         yield address
 
 
@@ -297,3 +297,8 @@ def address(world: World) -> Iterator[str]:
 def client(address: str) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=address, timeout=30) as client:
         yield client
+
+
+@pytest.fixture
+def served() -> Callable[..., AbstractContextManager[str]]:
+    return _served

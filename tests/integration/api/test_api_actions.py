@@ -174,3 +174,31 @@ def test_a_reload_without_a_live_server_says_how_to_start_one(world: Any, client
     answer = client.post("/api/v1/locations/flights/reload")
     assert answer.status_code == 503
     assert "127.0.0.1:1" in answer.json()["error"]["what"]
+
+
+def test_another_site_cannot_cancel_a_run(world: Any, client: httpx.Client) -> None:
+    world.activate()
+    run_id = world.launch("raw/flights")
+    answer = client.post(f"/api/v1/runs/{run_id}/cancel", headers={"Origin": "http://evil.example"})
+    assert answer.status_code == 403
+    assert answer.json()["error"]["what"] == "a page of another site asked for this"
+    assert get(client, f"/runs/{run_id}")["state"] == "running"
+
+
+def test_without_its_database_the_api_says_so_and_lives(world: Any, tmp_path: Any, served: Any) -> None:
+    """Law 2: every component may die at any moment."""
+    from partita.core.logs import LogStore
+    from partita.core.store.open import open_store
+    from partita.ui.api.services import services_of
+
+    store = open_store("postgresql://nobody@127.0.0.1:1/none")
+    away = services_of(
+        store, LogStore(tmp_path), wake=lambda names: None, on_wake=lambda callback: None, who="ann", kind="api"
+    )
+    with served(away) as address, httpx.Client(base_url=address, timeout=30) as client:
+        assert client.get("/healthz").status_code == 503
+        answer = client.get("/api/v1/runs")
+        assert answer.status_code == 503
+        assert answer.json()["error"]["what"] == "the database does not answer in time"
+        assert client.get("/openapi.json").status_code == 200
+    store.close()

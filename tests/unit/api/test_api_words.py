@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from partita.assets import Daily, Dynamic, Hourly, Monthly, Multi, PartitionSet, Static, TimeWindows, Weekly, space_of
 from partita.core.cells import STATES
 from partita.ui.api.services.asset_views import cadence_of, fresh_to, next_due, ranges_text
-from partita.ui.api.services.board import Shown, moved
+from partita.ui.api.services.board import Shown, counts_of, moved
 from partita.ui.api.services.health import SYMPTOMS, components
 from partita.ui.api.services.run_views import progress
-from partita.ui.api.services.strips import edges_of, parse_where, strip_of
+from partita.ui.api.services.strips import edges_of, parse_where, strip_of, tallies_of
 from partita.ui.api.services.verdict import verdict_of
 from partita.ui.api.services.words import eta_s, label, seconds_text, span_text, wait_text
 
@@ -95,6 +95,17 @@ def test_buckets_tile_the_range_and_differ_by_one_at_most(lo: int, span: int, bu
     assert [one for edge in edges for one in range(*edge)] == list(range(lo, lo + span))
     sizes = {hi - lo for lo, hi in edges}
     assert not sizes or max(sizes) - min(sizes) <= 1
+
+
+@given(
+    codes=st.lists(st.integers(0, len(STATES) - 1), min_size=1, max_size=60),
+    rows=st.integers(1, 3),
+    buckets=st.integers(1, 70),
+)
+def test_tallies_are_what_counting_each_bucket_gives(codes: list[int], rows: int, buckets: int) -> None:
+    table = np.array([codes[row:] + codes[:row] for row in range(rows)], dtype=np.uint8)
+    edges = edges_of(0, len(codes), buckets)
+    assert tallies_of(table, edges) == [counts_of(np.ascontiguousarray(table[:, lo:hi])) for lo, hi in edges]
 
 
 def test_three_dimensions_show_two_and_count_the_third_together() -> None:

@@ -5,7 +5,7 @@ Owns the order of these. `create_app(services)` serves; `api_only()` is the same
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 from typing import Any
@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import JSONResponse, Response
 
-from partita.ui.api import errors, static
+from partita.ui.api import errors, guard, static
 from partita.ui.api.models import Health, LiveEvent
 from partita.ui.api.routes import assets, plans, runs, system
 from partita.ui.api.services import Services
@@ -22,10 +22,12 @@ from partita.ui.api.services import Services
 PREFIX = "/api/v1"
 
 
-def create_app(services: Services, *, root_path: str = "") -> FastAPI:
-    """The whole application. `root_path` is the path under which a proxy publishes it ("" or "/data/partita")."""
+def create_app(services: Services, *, root_path: str = "", hosts: Collection[str] | None = None) -> FastAPI:
+    """The whole application. `root_path` is the path under which a proxy publishes it ("" or "/data/partita"), `hosts` are the
+    names under which it is known (None: any)."""
     app = _bare(lifespan=_running)
     app.state.services = services
+    app.add_middleware(guard.SameOrigin, hosts=hosts)
     app.add_middleware(static.SecurityHeaders)
     if root_path.strip("/"):
         app.add_middleware(static.UnderPath, prefix=root_path)

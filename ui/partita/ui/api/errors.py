@@ -13,7 +13,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from partita.assets import PartitaError, UnknownAsset, UnknownPartition
+from partita.core.duties.launch import LaunchRefused
 from partita.core.planner import PlanChanged
+from partita.core.store.port import Busy, StoreError
+from partita.core.store.port import Unavailable as Away
 from partita.ui.api.problems import NotFound, NotWhatWasShown, Unavailable
 
 _log = logging.getLogger("partita.api")
@@ -35,6 +38,8 @@ def status_of(error: PartitaError) -> int:
 
 def install(app: FastAPI) -> None:
     app.add_exception_handler(PartitaError, _refused)
+    app.add_exception_handler(StoreError, _store)
+    app.add_exception_handler(LaunchRefused, _not_launched)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _unexpected)
@@ -43,6 +48,18 @@ def install(app: FastAPI) -> None:
 def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, PartitaError)
     return answer(status_of(error), error.what, rule=error.rule, fix=error.fix)
+
+
+def _store(request: Request, error: Exception) -> Response:
+    if isinstance(error, Away | Busy):
+        _log.warning("%s %s: %s", request.method, request.url.path, error)
+        fix = "try again; `partita runs` and this page go on when it is back"
+        return answer(503, "the database does not answer in time", rule="every answer is read from Postgres", fix=fix)
+    return _unexpected(request, error)
+
+
+def _not_launched(_: Request, error: Exception) -> Response:
+    return answer(409, str(error), rule="what runs is what was shown", fix="plan again")
 
 
 def _malformed(_: Request, error: Exception) -> Response:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 
 import uvicorn
@@ -18,29 +18,32 @@ from partita.core.config import Config
 from partita.core.duties.values import Channel
 from partita.core.runtime.deployment import Deployment
 from partita.ui.api.app import create_app
+from partita.ui.api.guard import LOOPBACK
 from partita.ui.api.problems import Unavailable
 from partita.ui.api.services import Services, services_of
 
 log = logging.getLogger("partita.api")
 
 _STREAMS_END_S = 3
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-def run_api(config: Config, *, root_path: str = "") -> None:
+def run_api(config: Config, *, root_path: str = "", public_hosts: Sequence[str] = ()) -> None:
     """One API process, until SIGTERM or SIGINT."""
     from partita.core.runtime.process import run_parts
 
-    run_parts(config, ("api", api_part(root_path=root_path)))
+    run_parts(config, ("api", api_part(root_path=root_path, public_hosts=public_hosts)))
 
 
-def api_part(*, root_path: str = "") -> Callable[[Deployment, asyncio.Event], Awaitable[None]]:
+def api_part(
+    *, root_path: str = "", public_hosts: Sequence[str] = ()
+) -> Callable[[Deployment, asyncio.Event], Awaitable[None]]:
     """The API as a part of a process: serves until the event is set. Its call subscribes to wake-ups, so it comes before they
     start."""
 
     def part(deployment: Deployment, stopping: asyncio.Event) -> Awaitable[None]:
         services = deployment_services(deployment, who="web", kind="api")
-        return serve(services, deployment.config, stopping, root_path=root_path)
+        hosts = hosts_of(deployment.config.api.host, public_hosts)
+        return serve(services, deployment.config, stopping, root_path=root_path, hosts=hosts)
 
     return part
 
@@ -52,12 +55,24 @@ def deployment_services(deployment: Deployment, *, who: str, kind: str) -> Servi
     return services_of(deployment.store, deployment.logs, wake=deployment.hub.wake, on_wake=on_wake, who=who, kind=kind)
 
 
-async def serve(services: Services, config: Config, stopping: asyncio.Event, *, root_path: str = "") -> None:
+def hosts_of(host: str, public_hosts: Sequence[str]) -> frozenset[str] | None:
+    """The names to answer to: on loopback those of loopback and the public ones that were named; elsewhere any."""
+    return LOOPBACK | {host, *public_hosts} if host in LOOPBACK else None
+
+
+async def serve(
+    services: Services,
+    config: Config,
+    stopping: asyncio.Event,
+    *,
+    root_path: str = "",
+    hosts: Collection[str] | None = None,
+) -> None:
     """Listens until `stopping` is set; then ends the streams and what is in flight."""
     listening = listen(config.api.host, config.api.port)
-    server = server_of(services, root_path=root_path)
+    server = server_of(services, root_path=root_path, hosts=hosts)
     log.info("the API listens on http://%s:%d%s", config.api.host, listening.getsockname()[1], root_path)
-    if config.api.host not in _LOOPBACK:
+    if config.api.host not in LOOPBACK:
         log.warning("the API listens on %s: everybody who reaches it may launch and cancel runs", config.api.host)
     serving = asyncio.create_task(server.serve([listening]), name="api")
     stopped = asyncio.create_task(stopping.wait())
@@ -101,11 +116,11 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def server_of(services: Services, *, root_path: str = "") -> Server:
+def server_of(services: Services, *, root_path: str = "", hosts: Collection[str] | None = None) -> Server:
     """A server that is not started yet; `await server.serve([listen(...)])` runs it, `should_exit = True` ends it."""
     return Server(
         uvicorn.Config(
-            create_app(services, root_path=root_path),
+            create_app(services, root_path=root_path, hosts=hosts),
             log_config=None,
             access_log=False,
             server_header=False,

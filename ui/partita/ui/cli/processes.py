@@ -72,6 +72,9 @@ def api(
     ] = None,
     port: Port = None,
     prefix: Prefix = "",
+    public_host: Annotated[
+        list[str], typer.Option("--public-host", help="A name under which a proxy publishes the UI. Repeatable.")
+    ] = [],  # noqa: B006 - Typer's form of "none given"; never changed
     verbose: Verbose = False,
 ) -> None:
     """The REST API and the web UI."""
@@ -79,7 +82,7 @@ def api(
 
     _log(verbose)
     config = _config(host, port)
-    run_api(config, root_path=prefix)
+    run_api(config, root_path=prefix, public_hosts=public_host)
 
 
 def code_server(

@@ -12,7 +12,7 @@ from datetime import datetime
 import numpy as np
 
 from partita.assets import AssetKey, CheckSpec, PartitaError, PartitionSet, select_assets
-from partita.core.catalog import Catalog, CatalogAsset
+from partita.core.catalog import Catalog, CatalogAsset, set_of
 from partita.core.cells import STATES
 from partita.core.store.queries import api_assets as sql
 from partita.core.store.queries import api_system
@@ -298,7 +298,7 @@ def _in_state(shown: Shown, state: str) -> PartitionSet:
     """The cells that show a state; none for a state that cells do not show."""
     if state not in STATES:
         return PartitionSet.empty()
-    return PartitionSet.from_ordinals(int(at) for at in np.flatnonzero(shown.codes == STATES.index(state)))
+    return set_of(shown.codes == STATES.index(state))
 
 
 def _item(shown: Shown, ordinal: int, key: str, row: Row | None) -> PartitionItem:

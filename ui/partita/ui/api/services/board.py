@@ -58,26 +58,28 @@ class Board:
         catalog = self._backend.catalogs.active()
         wanted = list(catalog.assets if keys is None else keys)
         with self._lock, self._backend.store.read() as reader:
-            self._refresh(catalog, reader)
+            # Windows open and close at whole minutes: within one, all readers share the same spaces.
+            at = now(reader).replace(second=0, microsecond=0)
+            self._refresh(catalog, reader, at)
             missing = [key for key in wanted if key not in self._shown]
             if missing:
-                self._compute(catalog, reader, missing)
-            return catalog, now(reader), {key: self._shown[key] for key in wanted}
+                self._compute(catalog, reader, at, missing)
+            return catalog, at, {key: self._shown[key] for key in wanted}
 
-    def _refresh(self, catalog: Catalog, reader: Reader) -> None:
+    def _refresh(self, catalog: Catalog, reader: Reader, at: datetime) -> None:
         tokens = _tokens(catalog, reader)
         if catalog is not self._catalog:
             self._shown = {}
         else:
             dirty = moved(self._tokens, tokens)
-            dirty |= {key for key, one in self._shown.items() if catalog.space(key, now(reader)) is not one.space}
+            dirty |= {key for key, one in self._shown.items() if catalog.space(key, at) is not one.space}
             if dirty:
                 dirty |= catalog.graph.descendants(*dirty)
                 self._shown = {key: one for key, one in self._shown.items() if key not in dirty}
         self._catalog, self._tokens = catalog, tokens
 
-    def _compute(self, catalog: Catalog, reader: Reader, keys: list[AssetKey]) -> None:
-        statuses = Statuses(catalog, reader, now(reader))
+    def _compute(self, catalog: Catalog, reader: Reader, at: datetime, keys: list[AssetKey]) -> None:
+        statuses = Statuses(catalog, reader, at)
         needed = sorted({*keys, *catalog.graph.ancestors(*keys)}, key=catalog.order.__getitem__)
         statuses.prefetch(needed, ancestors=False)
         for key in needed:

@@ -9,9 +9,10 @@ import numpy as np
 
 from partita.assets import PartitionSpace, SelectionError, suggest
 from partita.assets.partitions.multi import ProductSpace
+from partita.core.cells import STATES
 from partita.ui.api.models import Bucket, Strip, StripRow
 from partita.ui.api.services.asset_views import cadence_of, zone_of
-from partita.ui.api.services.board import Codes, Shown, counts_of
+from partita.ui.api.services.board import Codes, Shown
 
 ROWS_SHOWN = 200
 
@@ -76,20 +77,37 @@ def _strip(
     stop = min(axis.size if hi is None else hi, axis.size)
     start = min(lo or 0, stop)
     edges = edges_of(start, stop, buckets)
+    tallies = tallies_of(table.reshape(-1, axis.size), edges)
     return Strip(
         size=axis.size,
         lo=start,
         hi=stop,
         cadence=cadence_of(axis.definition),
         tz=zone_of(axis.definition),
-        buckets=[_bucket(axis, table, first, last) for first, last in edges],
+        buckets=[_bucket(axis, first, last, counts) for (first, last), counts in zip(edges, tallies, strict=True)],
         rows=None if rows is None else _rows(rows[1], table, edges),
         row_dim=None if rows is None else rows[0],
     )
 
 
-def _bucket(axis: PartitionSpace, table: Codes, lo: int, hi: int) -> Bucket:
-    first, last = axis.window_at(lo), axis.window_at(hi - 1)
+def tallies_of(table: Codes, edges: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
+    """Per range of columns how many cells show each state; the ranges tile a span. Costs by states, not by ranges."""
+    counts: list[dict[str, int]] = [{} for _ in edges]
+    if not edges:
+        return counts
+    span = table[:, edges[0][0] : edges[-1][1]]
+    starts = np.array([lo for lo, _ in edges]) - edges[0][0]
+    for code in np.unique(span):
+        per_column = (span == code).sum(axis=0)
+        for at, n in enumerate(np.add.reduceat(per_column, starts).tolist()):
+            if n:
+                counts[at][STATES[code]] = n
+    return counts
+
+
+def _bucket(axis: PartitionSpace, lo: int, hi: int, counts: dict[str, int]) -> Bucket:
+    first = axis.window_at(lo)
+    last = first if hi == lo + 1 else axis.window_at(hi - 1)
     return Bucket(
         lo=lo,
         hi=hi,
@@ -97,15 +115,12 @@ def _bucket(axis: PartitionSpace, table: Codes, lo: int, hi: int) -> Bucket:
         last_key=axis.key_at(hi - 1),
         start=first.start if first is not None else None,
         end=last.end if last is not None else None,
-        counts=counts_of(np.ascontiguousarray(table[..., lo:hi])),
+        counts=counts,
     )
 
 
 def _rows(space: PartitionSpace, table: Codes, edges: Sequence[tuple[int, int]]) -> list[StripRow]:
     return [
-        StripRow(
-            dim_key=space.key_at(at),
-            buckets=[counts_of(np.ascontiguousarray(table[at, ..., lo:hi])) for lo, hi in edges],
-        )
+        StripRow(dim_key=space.key_at(at), buckets=tallies_of(table[at].reshape(-1, table.shape[-1]), edges))
         for at in range(space.size)
     ]
