@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
 from queue import Queue
 from threading import Barrier
 
@@ -57,6 +62,32 @@ def test_a_database_that_is_not_there_is_unavailable(pg_server: EmbeddedPostgres
     with pytest.raises(Unavailable, match="no_such_database"), nowhere.begin():
         pass
     nowhere.close()
+
+
+def _ask_until_it_fails(store: PostgresStore) -> None:
+    """A backend may answer for a moment after its postmaster died."""
+    while True:
+        store.run(lambda tx: tx.live_workers())
+
+
+def test_a_store_outlives_its_server() -> None:
+    root = Path(tempfile.mkdtemp(prefix="pt-pg-"))
+    root.chmod(0o755)
+    server = EmbeddedPostgres(root)
+    outliving = open_store(server.start())
+    try:
+        migrate(server.url)
+        outliving.run(lambda tx: tx.put_worker(WorkerId("w1"), "host", 1, 1, 600))
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+        with pytest.raises(Unavailable):
+            _ask_until_it_fails(outliving)
+        server.start()
+        assert [worker.id for worker in outliving.run(lambda tx: tx.live_workers())] == ["w1"]
+    finally:
+        outliving.close()
+        server.stop()
+        shutil.rmtree(root)
 
 
 def test_readers_cannot_write(store: PostgresStore) -> None:
