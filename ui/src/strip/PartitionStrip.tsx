@@ -22,7 +22,10 @@ import "./strip.css";
 
 type Props = {
   asset: AssetDetail;
+  /** What is lit: the drag in progress, else the committed selection. */
   text: string;
+  /** What an additive drag adds to. */
+  committed: string;
   window: Window | null;
   year: number | null;
   openKey: string | null;
@@ -135,7 +138,7 @@ function Body(props: Props & { strip: Strip; window: Window; zoomable: boolean; 
     return { bucket, partition: single ? partitionOf(bucket, lane?.dim_key ?? null) : null };
   };
   const commit = (drag: Drag, moved: boolean) => {
-    onText(textOf(drag, strip, dims, props.text));
+    onText(textOf(drag, strip, dims, props.committed));
     // A click is a selection of one and a look at it; a drag is only a selection.
     onOpen(moved ? null : cellAt(drag.head).partition);
   };
@@ -162,7 +165,7 @@ function Body(props: Props & { strip: Strip; window: Window; zoomable: boolean; 
     buckets: strip.buckets,
     picked: lit.intervals,
     openKey: props.openKey,
-    onDraft: (drag: Drag | null) => onDraft(drag && textOf(drag, strip, dims, props.text)),
+    onDraft: (drag: Drag | null) => onDraft(drag && textOf(drag, strip, dims, props.committed)),
     onCommit: commit,
     onOpen: open,
     onClear: () => {

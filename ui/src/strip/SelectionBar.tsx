@@ -56,7 +56,7 @@ export function SelectionBar({ assetKey, text, dragging, partitioned, onText }: 
       {partitioned ? (
         <>
           <strong data-testid="selection-count" aria-live="polite">
-            {n === null ? "…" : count(n)} selected
+            {refusal ? "Nothing" : n === null ? "…" : count(n)} selected
           </strong>
           <span className="selection-text">
             <input
@@ -77,8 +77,9 @@ export function SelectionBar({ assetKey, text, dragging, partitioned, onText }: 
           </span>
           {resolved.data && !refusal && <StateCounts counts={resolved.data.counts} label="Selected by state" />}
           {refusal && (
-            <span className="tone-red" role="alert">
-              {message} {fix}
+            <span className="refusal" role="alert" data-testid="selection-error">
+              <span className="tone-red">{message}</span>
+              {fix && <span className="mid">{fix}</span>}
             </span>
           )}
         </>

@@ -138,6 +138,7 @@ function Body({ asset }: { asset: AssetDetail }) {
             <PartitionStrip
               asset={asset}
               text={text}
+              committed={search.sel ?? ""}
               window={lo !== null && hi !== null ? { lo, hi } : null}
               year={numberOr(search.year)}
               openKey={search.cell ?? null}

@@ -60,6 +60,11 @@ describe("barsOf", () => {
     ]);
   });
 
+  it("shows what never started as waiting until its end", () => {
+    const bars = barsOf(task({ state: "cancelled", finished_at: T(4) }), at(60));
+    expect(bars).toEqual([{ kind: "queue", state: "queued", from: at(0), to: at(4), attempt: null }]);
+  });
+
   it("lets open bars reach to now", () => {
     expect(barsOf(task({}), at(7)).at(-1)).toMatchObject({ kind: "queue", to: at(7) });
     expect(barsOf(task({ attempts: [attempt(1, 2, null, "running")] }), at(7)).at(-1)).toMatchObject({

@@ -33,7 +33,11 @@ export function barsOf(task: TaskRow, now: number): Bar[] {
     bars.push({ kind: "run", state: attempt.state, from: started, to: Math.max(started, ended), attempt: attempt.id });
     waitingSince = ended;
   }
-  const open = ms(task.finished_at) === null;
+  const finished = ms(task.finished_at);
+  // Cancelled or failed before an attempt: all of it was waiting.
+  if (finished !== null && bars.length === 0 && waitingSince !== null && waitingSince < finished)
+    bars.push({ kind: "queue", state: "queued", from: waitingSince, to: finished, attempt: null });
+  const open = finished === null;
   const running = attempts.some((attempt) => attempt.started_at && !attempt.finished_at);
   if (open && !running && waitingSince !== null && waitingSince < now)
     bars.push({
