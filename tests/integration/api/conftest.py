@@ -177,7 +177,7 @@ class World:
             claimed = self.claim(limit - done)
             if not claimed:
                 break
-            finish(self.store, [(result or written)(one) for one in claimed])
+            self.finish([(result or written)(one) for one in claimed])
             done += len(claimed)
         while fold_tallies(self.store).more:
             pass
@@ -191,6 +191,9 @@ class World:
             pass
         claims = claim(self.store, WORKER, pins, limit, CatalogInputs(self.catalogs.of_run), self._log)
         return list(claims.claimed)
+
+    def finish(self, results: Sequence[AttemptResult]) -> None:
+        finish(self.store, results)
 
     def launch(self, selection: str, **asked: Any) -> int:
         """Plans and launches; returns the run's id."""

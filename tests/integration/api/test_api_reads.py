@@ -174,3 +174,26 @@ def test_the_graph_has_the_edges_of_what_is_selected(world: Any, client: httpx.C
     changed = [world.spec("other", None)]
     world.activate(assets=[*world.assets, *changed])
     assert get(client, "/graph")["hash"] != before
+
+
+def test_states_follow_the_task_from_launch_to_end(world: Any, client: httpx.Client) -> None:
+    """The board keeps what it computed; every step of a task must still show."""
+
+    def counts() -> dict[str, int]:
+        found = {one["key"]: one["counts"] for one in get(client, "/assets")["assets"]}
+        return {state: count for state, count in found["raw/flights"].items() if state != "missing"}
+
+    world.activate()
+    assert counts() == {}
+    world.launch("raw/flights", partitions="2013-01-01..2013-01-03")
+    assert counts() == {"scheduled": 3}
+    [first] = world.claim(1)
+    assert counts() == {"queued": 2, "running": 1}
+    world.finish([world.failed(first)])
+    assert counts() == {"queued": 2, "failed": 1}
+    [second] = world.claim(1)
+    assert counts() == {"queued": 1, "running": 1, "failed": 1}
+    world.finish([world.written(second)])
+    assert counts() == {"queued": 1, "failed": 1, "fresh": 1}
+    world.work()
+    assert counts() == {"failed": 1, "fresh": 2}
