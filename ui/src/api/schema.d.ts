@@ -1258,6 +1258,8 @@ export interface components {
             dimensions: {
                 [key: string]: string;
             };
+            /** Location */
+            location: string | null;
             /** Partition */
             partition: string;
             /** Published At */

@@ -5,6 +5,7 @@ import { useLive } from "../api/live";
 import { Icon } from "../design/Icon";
 import { BROWSER_ZONE, setZone, useNow, useZone } from "../lib/clock";
 import { clock, duration } from "../lib/format";
+import { useTitle } from "../lib/title";
 import { setTheme, type Theme, useTheme } from "./theme";
 
 const TITLES: Record<string, [string, string]> = {
@@ -26,6 +27,7 @@ function Path() {
   const search = location.search as Record<string, string | undefined>;
   const title = first ? TITLES[first] : undefined;
   const leaf = first === "asset" ? search.key : first === "plan" ? search.selection : second && `#${second}`;
+  useTitle([leaf, title?.[0] ?? "Home"]);
   return (
     <nav className="path" aria-label="Path">
       <Link to="/" className="quiet">

@@ -87,7 +87,7 @@ export function Assets() {
                   </Link>
                 </Empty>
               ) : (
-                <Empty title="No assets yet" command="partita dev examples/flights">
+                <Empty title="No assets yet" command="partita --project examples/flights dev">
                   Assets appear here as soon as a code location is loaded.
                 </Empty>
               )}

@@ -8,6 +8,7 @@ import { Loaded, Skeleton } from "../design/Feedback";
 import { MiniBar, StateChip, StateCounts } from "../design/StateChip";
 import { Elapsed, Time } from "../design/Time";
 import { count, duration, plural } from "../lib/format";
+import { useStateFavicon } from "../lib/title";
 import { totalsOf } from "./Backfills";
 import { CancelButton } from "./CancelButton";
 import "./lists.css";
@@ -32,6 +33,7 @@ export function BackfillPage() {
 }
 
 function Body({ backfill }: { backfill: Backfill }) {
+  useStateFavicon(backfill.state);
   const { counts, total, done } = totalsOf(backfill);
   const open = backfill.finished_at === null;
   return (

@@ -69,7 +69,7 @@ export function GraphView() {
                   </button>
                 </Empty>
               ) : (
-                <Empty title="No assets yet" command="partita dev examples/flights">
+                <Empty title="No assets yet" command="partita --project examples/flights dev">
                   The graph is drawn as soon as a code location is loaded.
                 </Empty>
               )}

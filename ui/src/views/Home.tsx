@@ -33,7 +33,7 @@ export function Home() {
 
 function First() {
   return (
-    <Empty title="Nothing is here yet" command="partita dev examples/flights">
+    <Empty title="Nothing is here yet" command="partita --project examples/flights dev">
       Load a code location and its assets, their partitions and what needs you will be on this page.
     </Empty>
   );

@@ -34,7 +34,7 @@ export function Locations() {
             list.length > 0 ? (
               list.map((location) => <One key={location.name} location={location} focused={location.name === open} />)
             ) : (
-              <Empty title="No code location" command="partita dev examples/flights">
+              <Empty title="No code location" command="partita --project examples/flights dev">
                 A code location is a set of your modules, served by a process of its own. Start one and its assets
                 appear.
               </Empty>

@@ -12,6 +12,7 @@ import { StateGlyph } from "../../design/StateGlyph";
 import { ranked, wordOf } from "../../design/states";
 import { Elapsed, Time } from "../../design/Time";
 import { count, plural, shortHash } from "../../lib/format";
+import { useStateFavicon } from "../../lib/title";
 import { CancelButton } from "../CancelButton";
 import { TaskGrid } from "./TaskGrid";
 import { TaskList } from "./TaskList";
@@ -47,6 +48,7 @@ function openTasks(run: RunDetail): number {
 }
 
 function Header({ run }: { run: RunDetail }) {
+  useStateFavicon(run.state);
   const open = !DONE.has(run.state);
   return (
     <>
