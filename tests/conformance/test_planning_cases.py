@@ -1,6 +1,7 @@
 """Cases of status, plans and declarations. The reader builds a catalog and cells, and asks the planner.
 
-`run` cases belong to the scheduler's reader; lookback and self-dependencies of static keys need features that come later.
+A `run` goes through the duties over the in-memory store. Lookback and self-dependencies of static keys need features that
+come later.
 """
 
 from __future__ import annotations
@@ -31,11 +32,31 @@ from partita.assets import (
     digest_of_inputs,
     to_spec,
 )
-from partita.core.catalog import Catalog, StoredSnapshot
+from partita.core.catalog import Catalog, CatalogInputs, StoredSnapshot
 from partita.core.cells import AssetStatus, Statuses
-from partita.core.planner import Plan, PlanRequest, plan
+from partita.core.duties.admit import admit
+from partita.core.duties.claim import claim
+from partita.core.duties.finish import finish
+from partita.core.duties.launch import launch
+from partita.core.duties.leases import register
+from partita.core.duties.values import AttemptResult, CellOutcome, CellResult, Claimed
+from partita.core.planner import Plan, PlanRequest, plan, to_launch
 from partita.core.planner.memory import MemoryCells
-from partita.core.store.values import AssetId, CellRef, LocationId, SnapshotId
+from partita.core.store.memory import MemoryStore
+from partita.core.store.values import (
+    AssetId,
+    AttemptId,
+    AttemptOutcome,
+    CellRef,
+    CellState,
+    Fence,
+    LocationId,
+    NewTaskCell,
+    Publication,
+    RunId,
+    SnapshotId,
+    WorkerId,
+)
 
 CASES = "planning"
 _ASSET_FIELDS = {"deps", "code_version", "keys", "external", "group"}
@@ -52,8 +73,6 @@ def test_planning_case(case: dict[str, Any], judge: Any) -> None:
 
 def due_later(case: dict[str, Any]) -> Iterator[str]:
     """The features that a case needs and the product does not have yet."""
-    if case["when"]["op"] == "run":
-        yield "run"
     for name, given in case["given"]["assets"].items():
         yield from set(given) - _ASSET_FIELDS
         for dep in given["deps"]:
@@ -83,6 +102,8 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
         return world.status()
     if when["op"] == "plan":
         return world.plan(when)
+    if when["op"] == "run":
+        return world.run(when)
     raise ValueError(f"unknown operation {when['op']!r}")
 
 
@@ -144,25 +165,103 @@ class _World:
 
     def plan(self, when: dict[str, Any]) -> dict[str, Any]:
         """Waves, what is conditional, what is blocked."""
-        partitions = ", ".join(f'"{key}"' for key in when["keys"]) if when.get("keys") else None
-        found = plan(
-            self.catalog,
-            self.cells,
-            PlanRequest(
-                selection=", ".join(f'"{name}"' for name in when["select"]),
-                as_of=_AS_OF,
-                partitions=partitions,
-                mode=_MODES[when["mode"]],
-                upstream=when.get("upstream", False),
-                downstream=when.get("downstream", False),
-            ),
-        )
+        found = plan(self.catalog, self.cells, self._request(when))
         waves = [
             sorted(part for key, cells in wave.items() for part in self._parts(key, cells))
             for wave in found.cells_by_wave()
         ]
         conditional = sorted(part for asset in found.assets for part in self._parts(asset.key, asset.conditional))
         return {"waves": waves, "conditional": conditional, "blocked": self._blocked(found)}
+
+    def run(self, when: dict[str, Any]) -> dict[str, Any]:
+        """Launch the plan and work until nothing is ready; `outcomes` are data versions, `fail` or `skip`."""
+        store = MemoryStore()
+        self._store_history(store)
+        found = plan(self.catalog, self.cells, self._request(when))
+        if found.empty:
+            return {"ran": [], "unchanged": [], "failed": [], "blocked": []}
+        launched = launch(store, to_launch(found, self.catalog, cause={"kind": "person", "by": "case"}))
+        worker = WorkerId("w")
+        register(store, worker, host="h", pid=1, capacity=100)
+        ran: set[CellRef] = set()
+        while True:
+            admit(store)
+            resolve = CatalogInputs(lambda run_id: self.catalog)
+            claims = claim(store, worker, [(LocationId(1), SnapshotId(1))], 100, resolve, lambda *_: None)
+            if not claims.claimed and not claims.more:
+                break
+            finish(store, [self._result(one, when["outcomes"], ran) for one in claims.claimed])
+        with store.begin() as tx:
+            cells = tx.task_cells(launched.task_ids)
+        by_state: dict[str, list[str]] = {"ran": [], "unchanged": [], "failed": [], "blocked": []}
+        words = {CellState.FAILED: "failed", CellState.UPSTREAM_FAILED: "blocked", CellState.UNCHANGED: "unchanged"}
+        for own in cells:
+            word = words.get(own.state, "ran")
+            name = self.catalog.by_id[own.cell.asset_id].key
+            part = self._part(name, self._space(name).ordinal_of(own.cell.partition))
+            by_state["ran" if word == "unchanged" and own.cell in ran else word].append(part)
+        return {word: sorted(parts) for word, parts in by_state.items()}
+
+    def _store_history(self, store: MemoryStore) -> None:
+        texts = {number: text for text, number in self.cells.texts.items()}
+        with store.begin() as tx:
+            (task_id,) = tx.reserve_task_ids(1)
+            tx.insert_task_cells(NewTaskCell(task_id, cell, "missing") for cell in self.cells.rows)
+            tx.publish_cells(
+                [
+                    Publication(
+                        cell=cell,
+                        fence=Fence(0),
+                        confirms=False,
+                        data_version=row.data_version,
+                        fingerprint=texts.get(row.fingerprint_id or 0, ""),
+                        dependency_hash=texts.get(row.dependency_hash_id or 0, ""),
+                        consumed_digest=row.consumed_digest or 0,
+                        location=None,
+                        metadata={},
+                        attempt_id=AttemptId(0),
+                        run_id=RunId(0),
+                    )
+                    for cell, row in self.cells.rows.items()
+                    if row.data_version is not None
+                ]
+            )
+
+    def _result(self, one: Claimed, outcomes: dict[str, str], ran: set[CellRef]) -> AttemptResult:
+        cells = []
+        for own in one.cells:
+            name = self.catalog.by_id[own.cell.asset_id].key
+            outcome = outcomes.get(self._part(name, self._space(name).ordinal_of(own.cell.partition)), "new")
+            if outcome == "fail":
+                cells.append(CellResult(own.cell, CellOutcome.FAILED, error="as the case says"))
+            elif outcome == "skip":
+                cells.append(CellResult(own.cell, CellOutcome.SKIPPED))
+            else:
+                cells.append(CellResult(own.cell, CellOutcome.WRITTEN, data_version=outcome))
+            ran.add(own.cell)
+        failed = any(cell.kind is CellOutcome.FAILED for cell in cells)
+        return AttemptResult(
+            task_id=one.task.id,
+            attempt_id=one.attempt_id,
+            fence=one.fence,
+            outcome=AttemptOutcome.FAILED if failed else AttemptOutcome.SUCCESS,
+            cells=tuple(cells),
+            digests=one.digests,
+            versions=one.versions,
+            groups=(tuple(own.cell.asset_id for own in one.cells),)
+            if len({o.cell.asset_id for o in one.cells}) > 1
+            else (),
+        )
+
+    def _request(self, when: dict[str, Any]) -> PlanRequest:
+        return PlanRequest(
+            selection=", ".join(f'"{name}"' for name in when["select"]),
+            as_of=_AS_OF,
+            partitions=", ".join(f'"{key}"' for key in when["keys"]) if when.get("keys") else None,
+            mode=_MODES[when["mode"]],
+            upstream=when.get("upstream", False),
+            downstream=when.get("downstream", False),
+        )
 
     def _blocked(self, found: Plan) -> dict[str, list[str]]:
         blocked: dict[str, set[str]] = {}
