@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -80,6 +81,16 @@ def test_events_before_the_feed_started_are_read_from_the_table(world: Any, pg_u
         return [one.event.state if one is not None and one.event is not None else None for one in found]
 
     assert asyncio.run(main()) == ["b", "c"]
+
+
+def test_a_client_that_leaves_is_forgotten(world: Any, address: str) -> None:
+    feed = world.services.events
+    with stream(address, "/events/stream") as events:
+        put(world, "a")
+        next(events)
+        assert len(feed._subscriptions) == 1
+    while feed._subscriptions:  # the server notices at its own pace; pytest's timeout bounds this
+        threading.Event().wait(0.02)
 
 
 def test_an_event_of_a_transaction_that_commits_late_is_not_lost(world: Any, address: str) -> None:

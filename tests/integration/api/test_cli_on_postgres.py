@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from partita.ui.cli import run
+from partita.ui.cli import follow, run
 
 Partita = Callable[..., tuple[int, str, str]]
 
@@ -187,3 +188,27 @@ def test_locations_and_pools(world: Any, partita: Partita) -> None:
     assert "default" in out
     code, _, err = partita("locations", "reload", "flights", "--yes")
     assert (code, "unavailable" in err) == (2, True)
+
+
+def test_ctrl_c_stops_the_waiting_and_not_the_run(
+    world: Any, partita: Partita, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.activate()
+    drawn = threading.Event()
+
+    def note(counts: object) -> str:
+        drawn.set()
+        return ""
+
+    def interrupt() -> None:
+        assert drawn.wait(60)
+        signal.raise_signal(signal.SIGINT)  # handled by the main thread, which waits in the command
+
+    monkeypatch.setattr(follow, "note_of", note)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    code, _, err = partita("materialize", "raw/flights", "--partition", "2013-01-05", "--yes")
+    thread.join(30)
+    assert code == 130
+    assert "run 1 goes on; to stop it: partita runs cancel 1" in err
+    assert world.services.runs.summary(1).state == "running"
