@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -100,4 +101,19 @@ def test_names_answer_as_the_space_does(scheme: PartitionsDef | None, strange: s
             assert names.window(at) == (None if window is None else (window.start, window.end))
         found = space.find(strange)
         assert names.find(strange) == (-1 if found is None else found)
-    assert names_of(space) is names
+
+
+def test_what_is_remembered_of_a_scheme_exists_only_where_it_exists() -> None:
+    """One memory serves every instant: a window that closes later is not there before."""
+    open_ended = Daily("2024-01-01")
+    late, early = (space_of(open_ended, datetime(2024, 1, day, tzinfo=UTC)) for day in (9, 5))
+    assert names_of(late).find("2024-01-07") == 6
+    assert names_of(early).find("2024-01-07") == -1
+    assert names_of(late).key(6) == "2024-01-07"
+    assert names_of(late).window(6) is not None
+    with pytest.raises(IndexError):
+        names_of(early).key(6)
+    with pytest.raises(IndexError):
+        names_of(early).window(6)
+    assert names_of(early).find("2024-01-05") == -1
+    assert names_of(late).find("2024-01-05") == 4

@@ -7,11 +7,11 @@ a run is built from the snapshots that the run is pinned to, by the same code.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,15 +38,22 @@ EXTERNAL_VERSION = "external"
 """The data version of every partition of an external asset that nobody observes; the claim counts with the same."""
 
 _SPACES_KEPT = 4096
-_EDGES_KEPT = 4096
+_EDGE_BYTES_KEPT = 64 << 20
+_CONSTANT_BYTES_KEPT = 16 << 20
 _V = TypeVar("_V")
 
 
-class _Kept:
-    """The most recently used values, at most `limit`; safe between threads."""
+def _one(value: object) -> int:
+    return 1
 
-    def __init__(self, limit: int) -> None:
+
+class _Kept:
+    """The most recently used values, up to a total weight; safe between threads."""
+
+    def __init__(self, limit: int, weigh: Callable[[Any], int] = _one) -> None:
         self._limit = limit
+        self._weigh = weigh
+        self._weight = 0
         self._values: OrderedDict[Hashable, object] = OrderedDict()
         self._lock = Lock()
 
@@ -59,9 +66,13 @@ class _Kept:
     def put(self, key: Hashable, value: _V) -> _V:
         """Keeps the value that came first, so that equal keys give one object."""
         with self._lock:
-            value = self._values.setdefault(key, value)  # type: ignore[assignment]
-            while len(self._values) > self._limit:
-                self._values.popitem(last=False)
+            if key in self._values:
+                return self._values[key]  # type: ignore[return-value]
+            self._values[key] = value
+            self._weight += self._weigh(value)
+            while self._weight > self._limit and len(self._values) > 1:
+                _, oldest = self._values.popitem(last=False)
+                self._weight -= self._weigh(oldest)
             return value
 
 
@@ -93,8 +104,8 @@ class Catalog:
             key: from_spec(asset.spec.partitions) for key, asset in self.assets.items()
         }
         self._spaces = _Kept(_SPACES_KEPT)
-        self._edges = _Kept(_EDGES_KEPT)
-        self._constants = _Kept(256)
+        self._edges = _Kept(_EDGE_BYTES_KEPT, lambda edge: edge.nbytes)
+        self._constants = _Kept(_CONSTANT_BYTES_KEPT, lambda hashes: hashes.nbytes)
 
     def __repr__(self) -> str:
         return (
@@ -171,8 +182,9 @@ class Catalog:
         known = self._constants.get(space)
         if isinstance(known, np.ndarray):
             return known
+        names = names_of(space)
         hashes = np.fromiter(
-            (cell_hash(names_of(space).key(ordinal), EXTERNAL_VERSION) for ordinal in range(space.size)),
+            (cell_hash(names.key(ordinal), EXTERNAL_VERSION) for ordinal in range(space.size)),
             dtype=np.uint64,
             count=space.size,
         )

@@ -119,6 +119,11 @@ class EdgeMap:
         """What one downstream ordinal needs, absent keys by name."""
         return upstream_of(self.mapping, down=self.down, up=self.up, cells=PartitionSet(((ordinal, ordinal + 1),)))
 
+    @property
+    def nbytes(self) -> int:
+        """What the arrays take, in bytes."""
+        return self.owner.nbytes + self.lo.nbytes + self.hi.nbytes + self.absent.nbytes
+
     @cached_property
     def _one_range_each(self) -> bool:
         return bool((np.diff(self.owner) > 0).all())

@@ -1,7 +1,8 @@
-"""Keys, ordinals and windows of a space, remembered: what is asked of the same partitions again and again.
+"""Keys, ordinals and windows of partitions, remembered by scheme: what is asked of the same partitions again and again.
 
-A product's parts are remembered one by one, so that a year of hours over three origins costs a year of hours. Process-wide
-and bounded; safe between threads (a race only works something out twice).
+Windows of a time scheme keep their ordinals while more of them close, so one memory serves a scheme at every instant; only
+what exists is the space's. A product has none of its own: a year of hours over three origins costs a year of hours.
+Process-wide and bounded; safe between threads (a race only works something out twice).
 """
 
 from __future__ import annotations
@@ -14,42 +15,66 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from partita.assets import PartitionSpace, join_key, split_key
+from partita.assets import PartitionsDef, PartitionSpace, StaticPartitions, TimePartitions, join_key, split_key
 from partita.assets.partitions.boxes import coordinates, row_major
 from partita.assets.partitions.multi import ProductSpace
 
-_SPACES_KEPT = 256
-_ENTRIES_KEPT = 200_000
+_SCHEMES_KEPT = 256
+_ENTRIES_KEPT = 50_000  # of one scheme: five years of hours; about 10 MB
 
 Span = tuple[datetime, datetime]
 
 
+class _Memory:
+    """What is known of one scheme."""
+
+    __slots__ = ("keys", "ordinals", "windows")
+
+    def __init__(self) -> None:
+        self.keys: dict[int, str] = {}
+        self.ordinals: dict[str, int] = {}
+        self.windows: dict[int, Span | None] = {}
+
+    def bound(self) -> None:
+        if len(self.keys) + len(self.ordinals) + len(self.windows) >= _ENTRIES_KEPT:
+            self.keys, self.ordinals, self.windows = {}, {}, {}
+
+
 class SpaceNames:
-    """What has been asked of one space. Answers as the space does; raises what it raises."""
+    """The partitions of one space by name. Answers as the space does; raises what it raises."""
+
+    __slots__ = ("_memory", "_parts", "_product", "space")
 
     def __init__(self, space: PartitionSpace) -> None:
         self.space = space
         self._product = space if isinstance(space, ProductSpace) else None
-        self._parts = [names_of(part) for part in self._product.parts] if self._product is not None else []
-        self._keys: dict[int, str] = {}
-        self._ordinals: dict[str, int] = {}
-        self._windows: dict[int, Span | None] = {}
+        self._parts = [SpaceNames(part) for part in self._product.parts] if self._product is not None else []
+        self._memory = _memory_of(space.definition)
 
     def key(self, ordinal: int) -> str:
         """The stored key of an ordinal."""
-        known = self._keys.get(ordinal)
+        if self._product is not None:
+            place = coordinates(ordinal, self._product.sizes)
+            return join_key([part.key(at) for part, at in zip(self._parts, place, strict=True)])
+        known = self._memory.keys.get(ordinal) if 0 <= ordinal < self.space.size else None
         if known is None:
-            _bound(self._keys)
-            known = self._keys[ordinal] = self._key(ordinal)
+            known = self.space.key_at(ordinal)
+            self._memory.bound()
+            self._memory.keys[ordinal] = known
         return known
 
     def find(self, key: str) -> int:
         """The ordinal of a stored key; -1 when no such partition exists."""
-        known = self._ordinals.get(key)
+        if self._product is not None:
+            return self._find_in_product(self._product, key)
+        known = self._memory.ordinals.get(key)
         if known is None:
-            _bound(self._ordinals)
-            known = self._ordinals[key] = self._find(key)
-        return known
+            known = self.space.find(key)
+            if known is None:
+                return -1  # not remembered: it may exist tomorrow
+            self._memory.bound()
+            self._memory.ordinals[key] = known
+        return known if known < self.space.size else -1
 
     def window(self, ordinal: int) -> Span | None:
         """Start and end (UTC) of the window of an ordinal; None without time."""
@@ -58,52 +83,43 @@ class SpaceNames:
             if time_dim is None:
                 return None
             return self._parts[time_dim].window(coordinates(ordinal, self._product.sizes)[time_dim])
-        if ordinal not in self._windows:
-            _bound(self._windows)
-            window = self.space.window_at(ordinal)
-            self._windows[ordinal] = None if window is None else (window.start, window.end)
-        return self._windows[ordinal]
+        windows = self._memory.windows
+        if 0 <= ordinal < self.space.size and ordinal in windows:
+            return windows[ordinal]
+        window = self.space.window_at(ordinal)
+        known = None if window is None else (window.start, window.end)
+        self._memory.bound()
+        self._memory.windows[ordinal] = known
+        return known
 
     def ordinals(self, keys: Iterable[str]) -> npt.NDArray[np.int64]:
         """The ordinal of each key; -1 for those that do not exist."""
         return np.array([self.find(key) for key in keys], dtype=np.int64)
 
-    def _key(self, ordinal: int) -> str:
-        if self._product is None:
-            return self.space.key_at(ordinal)
-        place = coordinates(ordinal, self._product.sizes)
-        return join_key([part.key(at) for part, at in zip(self._parts, place, strict=True)])
-
-    def _find(self, key: str) -> int:
-        if self._product is None:
-            found = self.space.find(key)
-            return -1 if found is None else found
+    def _find_in_product(self, space: ProductSpace, key: str) -> int:
         keys = split_key(key)
         if keys is None or len(keys) != len(self._parts):
             return -1
         place = [part.find(one) for part, one in zip(self._parts, keys, strict=True)]
-        return row_major(place, self._product.sizes) if min(place) >= 0 else -1
+        return row_major(place, space.sizes) if min(place) >= 0 else -1
 
 
-_names: OrderedDict[int, SpaceNames] = OrderedDict()
+_memories: OrderedDict[PartitionsDef, _Memory] = OrderedDict()
 _lock = Lock()
 
 
 def names_of(space: PartitionSpace) -> SpaceNames:
-    """The names of a space. The entry holds the space, so that its id is not given to another one meanwhile."""
-    with _lock:
-        known = _names.get(id(space))
-        if known is not None:
-            _names.move_to_end(id(space))
-            return known
-    fresh = SpaceNames(space)
-    with _lock:
-        known = _names.setdefault(id(space), fresh)
-        while len(_names) > _SPACES_KEPT:
-            _names.popitem(last=False)
-    return known
+    """The names of a space; cheap to make."""
+    return SpaceNames(space)
 
 
-def _bound(memo: dict[int, str] | dict[str, int] | dict[int, Span | None]) -> None:
-    if len(memo) >= _ENTRIES_KEPT:
-        memo.clear()
+def _memory_of(definition: PartitionsDef | None) -> _Memory:
+    # The keys of a dynamic scheme change their places; it is asked each time, and so is the one key of no scheme.
+    if not isinstance(definition, TimePartitions | StaticPartitions):
+        return _Memory()
+    with _lock:
+        known = _memories.setdefault(definition, _Memory())
+        _memories.move_to_end(definition)
+        while len(_memories) > _SCHEMES_KEPT:
+            _memories.popitem(last=False)
+        return known
