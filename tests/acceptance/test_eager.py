@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -25,21 +26,21 @@ import time
 from pathlib import Path
 from partita.sdk import Context, Output, Static, asset, defaults, eager
 
-defaults(owner="team:test", io=None)
+defaults(owner="team:test")
 keys = Static(*(f"p{{i:03}}" for i in range({TIMES})))
 gate = Path(os.environ["GATE"])
 
-@asset(partitions=keys)
+@asset(partitions=keys, io=None)
 def left(context: Context) -> Output:
     return Output()
 
-@asset(partitions=keys)
+@asset(partitions=keys, io=None)
 def right(context: Context) -> Output:
     return Output()
 
-@asset(partitions=keys, deps=["left", "right"], automation=eager())
+@asset(partitions=keys, deps=["left", "right"], automation=eager(), io=None)
 def consumer(context: Context) -> Output:
-    (gate / f"entered-{{context.partition.key}}-{{context.attempt_id}}").touch()
+    (gate / f"entered-{{context.partition.key}}-{{context.attempt}}").touch()
     while (gate / f"hold-{{context.partition.key}}").exists():
         time.sleep(0.02)
     return Output()
@@ -114,8 +115,11 @@ def call(deployment: Deployed, path: str, body: object = None) -> Any:
         data=None if body is None else json.dumps(body).encode(),
         headers={"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=30) as reply:
-        return json.load(reply)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return json.load(reply)
+    except urllib.error.HTTPError as error:
+        raise AssertionError(f"{path} answers {error.code}: {error.read().decode()}") from error
 
 
 def materialize(deployment: Deployed, selection: str, partition: str, *, mode: list[str] | None = None) -> None:

@@ -16,7 +16,7 @@ NEVER_S = 3600.0
 
 def loop_of(*duties: Duty) -> tuple[DutyLoop, WakeHub]:
     hub = WakeHub("never connected")
-    return DutyLoop("test", duties, hub, note=lambda name, ms: None), hub
+    return DutyLoop("test", duties, hub), hub
 
 
 def test_a_wake_up_runs_its_duty_and_no_other() -> None:
@@ -35,7 +35,7 @@ def test_a_wake_up_runs_its_duty_and_no_other() -> None:
         assert ran["b"].wait(WAIT_S)
         ran["a"].clear()
         ran["b"].clear()
-        hub._dispatch(["partita_a"])
+        hub.wake_here(["partita_a"])
         assert ran["a"].wait(WAIT_S)
         assert not ran["b"].is_set()
     finally:

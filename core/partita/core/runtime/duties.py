@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from partita.core.runtime.wake import WakeHub
 from partita.core.store.port import Busy, Unavailable
@@ -18,30 +18,32 @@ from partita.core.store.port import Busy, Unavailable
 log = logging.getLogger(__name__)
 
 _PAUSE_AFTER_ERROR_S = 1.0
-_NOTE_EVERY_S = 10.0
 
 
 @dataclass(slots=True)
 class Duty:
-    """`run` returns True when more is waiting: it is called again after the other due duties had their turn."""
+    """`run` returns True when more is waiting: it is called again after the other due duties had their turn.
+
+    Woken again within `gap_s` of its last end, it waits for the rest of the gap: what comes meanwhile is done together.
+    """
 
     name: str
     run: Callable[[], bool]
     every_s: float
     channels: tuple[str, ...] = ()
+    gap_s: float = 0.0
     due_at: float = 0.0
     woken: bool = False
     failures: int = 0
-    last_ms: float = 0.0
-    noted_at: float = field(default=float("-inf"))
+    ended_at: float = float("-inf")
 
 
 class DutyLoop:
-    """Runs its duties in one thread. `note` is told now and then how long a duty took (the System page shows it)."""
+    """Runs its duties in one thread. `last_ms` holds how long each took, by name (the System page shows it)."""
 
-    def __init__(self, name: str, duties: Iterable[Duty], hub: WakeHub, *, note: Callable[[str, float], None]) -> None:
+    def __init__(self, name: str, duties: Iterable[Duty], hub: WakeHub) -> None:
         self._duties = list(duties)
-        self._note = note
+        self.last_ms: dict[str, float] = {}
         self._event = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -67,11 +69,12 @@ class DutyLoop:
     def _run(self) -> None:
         while not self._stopping:
             self._event.clear()
-            now = time.monotonic()
             for duty in self._duties:
                 if self._stopping:
                     return
-                if duty.due_at <= now or (duty.woken and not duty.failures):
+                if duty.woken and not duty.failures:
+                    duty.due_at = min(duty.due_at, duty.ended_at + duty.gap_s)
+                if duty.due_at <= time.monotonic():
                     self._perform(duty)
             pause = min(duty.due_at for duty in self._duties) - time.monotonic()
             if pause > 0:
@@ -90,15 +93,9 @@ class DutyLoop:
             self._failed(duty, "it will be tried again", error)
             return
         duty.failures = 0
-        ended = time.monotonic()
-        duty.last_ms = (ended - started) * 1000
-        duty.due_at = ended if more else ended + duty.every_s
-        if ended - duty.noted_at > _NOTE_EVERY_S:
-            duty.noted_at = ended
-            try:
-                self._note(duty.name, duty.last_ms)
-            except Exception:  # a note is a courtesy
-                log.debug("duty %s could not be noted", duty.name, exc_info=True)
+        duty.ended_at = time.monotonic()
+        self.last_ms[duty.name] = (duty.ended_at - started) * 1000
+        duty.due_at = duty.ended_at if more else duty.ended_at + duty.every_s
 
     def _failed(self, duty: Duty, why: str, error: Exception) -> None:
         duty.failures += 1

@@ -28,6 +28,12 @@ from partita.core.runtime.locations import LocationSync
 
 log = logging.getLogger(__name__)
 
+_LOOK_S = 1.0
+_FLOOR_S = 20.0  # a duty that nobody wakes still has its look
+_NOTES_S = 15.0
+# Inside the process only: what `_look` found.
+_RETRIES, _LAPSED, _CHANGES, _QUEUED_FOR_LONG = "retries", "lapsed", "changes", "queued_for_long"
+
 
 class _Outcome(Protocol):
     """What a duty reports: whom to wake, and whether it is worth calling again."""
@@ -47,8 +53,8 @@ class Scheduler:
         self._hub = deployment.hub
         self._catalogs = catalogs
         self._holder = f"{platform.node()}-{os.getpid()}"
-        self._coordination = DutyLoop("coordination", self._coordination_duties(), self._hub, note=self._note)
-        self._planning = DutyLoop("planning", self._planning_duties(), self._hub, note=self._note)
+        self._coordination = DutyLoop("coordination", self._coordination_duties(), self._hub)
+        self._planning = DutyLoop("planning", self._planning_duties(), self._hub)
         self._sync = LocationSync(deployment.store, deployment.config, deployment.hub)
         self._sync_thread = threading.Thread(target=self._run_sync, name="locations", daemon=True)
         self._sync_loop: asyncio.AbstractEventLoop | None = None
@@ -71,21 +77,41 @@ class Scheduler:
     def _coordination_duties(self) -> list[Duty]:
         store = self._store
         return [
-            Duty("admit", lambda: self._told(admit(store)), 1.0, (Channel.SCHEDULED,)),
-            Duty("wake_retries", lambda: self._told(wake_retries(store)), 1.0),
-            Duty("fold_tallies", lambda: self._told(fold_tallies(store)), 0.5),
+            Duty("look", self._look, _LOOK_S),
+            Duty("admit", lambda: self._told(admit(store)), _FLOOR_S, (Channel.SCHEDULED,)),
+            Duty("wake_retries", lambda: self._told(wake_retries(store)), _FLOOR_S, (_RETRIES,)),
+            Duty("fold_tallies", lambda: self._told(fold_tallies(store)), _FLOOR_S, (Channel.EVENT,), gap_s=0.2),
             Duty("pulse", self._pulse, 1.0),
-            Duty("sweep", lambda: self._told(sweep(store)), 2.0),
-            Duty("explain", self._explain, 2.0),
+            Duty("sweep", lambda: self._told(sweep(store)), _FLOOR_S, (_LAPSED,)),
+            Duty("explain", self._explain, _FLOOR_S, (_QUEUED_FOR_LONG,), gap_s=2.0),
+            Duty("notes", self._note, _NOTES_S),
         ]
 
     def _planning_duties(self) -> list[Duty]:
         return [
-            Duty("automation", lambda: self._told(run_automation(self._store, self._catalogs)), 1.0, (Channel.TODO,)),
-            Duty("replan", lambda: self._told(run_replans(self._store, self._catalogs)), 1.0, (Channel.TODO,)),
-            Duty("fold_pages", lambda: fold_pages(self._store) > 0, 5.0),
+            Duty(
+                "automation", lambda: self._told(run_automation(self._store, self._catalogs)), _FLOOR_S, (Channel.TODO,)
+            ),
+            Duty("replan", lambda: self._told(run_replans(self._store, self._catalogs)), _FLOOR_S, (Channel.TODO,)),
+            Duty("fold_pages", lambda: fold_pages(self._store) > 0, _FLOOR_S, (_CHANGES,), gap_s=5.0),
             Duty("expire_plans", self._expire_plans, 300.0),
         ]
+
+    def _look(self) -> bool:
+        """One statement a second asks for all duties: wake-ups may be lost, and some things become due by time alone."""
+        with self._store.read() as reader:
+            pending = reader.pending()
+        found = (
+            (pending.scheduled, Channel.SCHEDULED),
+            (pending.due_retries, _RETRIES),
+            (pending.tallies, Channel.EVENT),
+            (pending.automation or pending.replans, Channel.TODO),
+            (pending.cell_changes, _CHANGES),
+            (pending.queued, _QUEUED_FOR_LONG),
+            (pending.lapsed, _LAPSED),
+        )
+        self._hub.wake_here(channel for waits, channel in found if waits)
+        return False
 
     def _told(self, outcome: _Outcome) -> bool:
         self._hub.wake(outcome.channels)
@@ -104,9 +130,11 @@ class Scheduler:
             tx.expire_plans()
         return False
 
-    def _note(self, duty: str, ms: float) -> None:
+    def _note(self) -> bool:
         with self._store.begin(durable=False) as tx:
-            tx.note_duty(duty, self._holder, ms)
+            for name, ms in {**self._coordination.last_ms, **self._planning.last_ms}.items():
+                tx.note_duty(name, self._holder, ms)
+        return False
 
     # ------------------------------------------------------------------ servers
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 
 import psycopg
 
+from partita.core.duties.values import Channel
 from partita.core.store.listen import Listener
 
 log = logging.getLogger(__name__)
@@ -42,7 +43,8 @@ class WakeHub:
 
     def start(self) -> None:
         self._sender.start()
-        self._listener = Listener(self._url, self._subscribers, self._heard, self._missed)
+        heard = [channel for channel in self._subscribers if channel in set(Channel)]
+        self._listener = Listener(self._url, heard, self._heard, self._missed)
         self._listener.__enter__()
 
     def stop(self) -> None:
@@ -58,14 +60,15 @@ class WakeHub:
         names = {str(channel) for channel in channels}
         if not names:
             return
-        self._dispatch(names)
+        self.wake_here(names)
         with self._lock:
             self._pending |= names
         self._sendable.set()
 
-    def _dispatch(self, names: Iterable[str]) -> None:
-        for name in names:
-            for callback in self._subscribers.get(name, ()):
+    def wake_here(self, channels: Iterable[str]) -> None:
+        """Wakes subscribers of this process only; also for channels that no other process knows."""
+        for channel in channels:
+            for callback in self._subscribers.get(str(channel), ()):
                 callback()
 
     # ------------------------------------------------------------------ threads
@@ -96,8 +99,8 @@ class WakeHub:
 
     def _heard(self, channel: str, origin: str) -> None:
         if origin != self._origin:
-            self._dispatch([channel])
+            self.wake_here([channel])
 
     def _missed(self) -> None:
         """What was sent while nobody listened is made up for by one wake-up of everything."""
-        self._dispatch(self._subscribers)
+        self.wake_here(self._subscribers)

@@ -8,10 +8,11 @@ from sqlalchemy import Connection
 
 from partita.core.store.queries.cells_read import CellsQueries
 from partita.core.store.queries.definitions_read import DefinitionsQueries
+from partita.core.store.queries.pending_read import PendingQueries
 from partita.core.store.queries.plans_read import PlanQueries
 
 
-class Reader(DefinitionsQueries, CellsQueries, PlanQueries):
+class Reader(DefinitionsQueries, CellsQueries, PlanQueries, PendingQueries):
     """The readers of catalog, cells and planner. Takes no lock and writes nothing."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
