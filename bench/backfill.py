@@ -63,15 +63,15 @@ class _Peak(threading.Thread):
         super().__init__(daemon=True)
         self.bytes = 0
         self._deployment = deployment
-        self._stop = threading.Event()
+        self._done = threading.Event()
 
     def run(self) -> None:
-        while not self._stop.wait(0.25):
+        while not self._done.wait(0.25):
             tree = harness.processes_of(self._deployment)
             self.bytes = max(self.bytes, harness.pss_bytes([*tree["partita"], *tree["postgres"]]))
 
     def stop(self) -> None:
-        self._stop.set()
+        self._done.set()
         self.join()
 
 

@@ -11,7 +11,7 @@ import harness
 CHAIN = 10
 MODULE = (
     f"CHAIN = {CHAIN}"
-     """
+    """
 import time
 from partita.sdk import Context, Output, asset
 
@@ -26,6 +26,19 @@ for i in range(CHAIN):
     link(i)
 """
 )
+# Of the last run, whose publications the cells still hold: milliseconds from the end of the upstream's attempt (the instant of
+# the transaction that published it) to the downstream's claim, and to the entry into its function.
+HOPS = """
+    WITH link AS (
+        SELECT substring(t.step FROM '[0-9]+$')::int AS i, a.started_at, a.finished_at,
+               (c.metadata ->> 'entered_at')::float8 AS entered_at
+        FROM task t JOIN attempt a ON a.id = t.attempt_id JOIN task_cell tc ON tc.task_id = t.id
+        JOIN cell c ON c.asset_id = tc.asset_id AND c.partition = tc.partition AND c.published_attempt = a.id
+        WHERE t.run_id = (SELECT max(id) FROM run)
+    )
+    SELECT extract(epoch FROM d.started_at - u.finished_at) * 1000, (d.entered_at - extract(epoch FROM u.finished_at)) * 1000
+    FROM link d JOIN link u ON u.i = d.i - 1
+"""
 CONFIG = """
 [[location]]
 name = "chain"
@@ -41,27 +54,15 @@ def main() -> None:
         harness.project({"partita.toml": CONFIG, "chain.py": MODULE}) as folder,
         harness.deployed(folder, ("dev",)) as deployment,
     ):
-        for _ in range(runs + 1):
+        claimed: list[float] = []
+        entered: list[float] = []
+        for number in range(runs + 1):
             deployment.run("materialize", "*", "--mode", "all", "--yes")
-        # The metadata of a cell is that of its last publication, so entries are read run by run from the events.
-        rows = deployment.query(
-            """
-            WITH ended AS (
-                SELECT a.run_id, t.step, a.started_at, a.finished_at, e.body
-                FROM attempt a JOIN task t ON t.id = a.task_id
-                JOIN event e ON e.task_id = a.task_id AND e.kind = 'materialized'
-                WHERE a.outcome = 'success'
-            )
-            SELECT d.step, extract(epoch FROM d.started_at - u.finished_at) * 1000,
-                   ((d.body -> 'metadata' ->> 'entered_at')::float8 - extract(epoch FROM u.finished_at)) * 1000
-            FROM ended d JOIN ended u ON u.run_id = d.run_id
-             AND substring(u.step FROM '[0-9]+$')::int = substring(d.step FROM '[0-9]+$')::int - 1
-            WHERE d.run_id > (SELECT min(id) FROM run)
-            """
-        )
-        assert len(rows) == runs * (CHAIN - 1), f"{len(rows)} hops were recorded, {runs * (CHAIN - 1)} were run"
-    claimed = [float(row[1]) for row in rows]
-    entered = [float(row[2]) for row in rows]
+            hops = deployment.query(HOPS)
+            assert len(hops) == CHAIN - 1, f"{len(hops)} hops were recorded, {CHAIN - 1} were run"
+            if number:  # the first run pays for what is done once
+                claimed += [float(hop[0]) for hop in hops]
+                entered += [float(hop[1]) for hop in hops]
     bench.below(
         "running_p50", "upstream commit to downstream user code, median", harness.quantile(entered, 0.5), "ms", 100
     )
