@@ -40,7 +40,7 @@ def test_cleaned_text_can_be_stored(text: str) -> None:
     assert clean_text(cleaned) == cleaned
 
 
-@given(st.text(st.characters(exclude_characters="\x00")))
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\x00")))
 def test_printable_text_stays_as_it_is(text: str) -> None:
     assert clean_text(text) == text
 
