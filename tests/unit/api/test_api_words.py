@@ -18,7 +18,7 @@ from partita.ui.api.services.health import SYMPTOMS, components
 from partita.ui.api.services.run_views import progress
 from partita.ui.api.services.strips import edges_of, parse_where, strip_of, tallies_of
 from partita.ui.api.services.verdict import verdict_of
-from partita.ui.api.services.words import eta_s, label, seconds_text, span_text, wait_text
+from partita.ui.api.services.words import eta_s, seconds_text, wait_text
 
 AT = datetime(2013, 2, 10, 12, tzinfo=UTC)
 FRESH, MISSING = STATES.index("fresh"), STATES.index("missing")
@@ -154,13 +154,6 @@ def test_a_reason_is_a_sentence_even_without_its_evidence() -> None:
     )
     assert wait_text("pool_full", None) == "waits for pool ?: ? of ? slots are held, it wants ?"
     assert wait_text("something_new", None) == "something new"
-
-
-def test_keys_are_shown_by_dimension_only_where_there_are_dimensions() -> None:
-    assert label('["a","b"]', multi=True) == "a · b"
-    assert label('["a","b"]', multi=False) == '["a","b"]'
-    assert label("", multi=False) == "all"
-    assert span_text(3, "2013-01-01", "2013-01-03", multi=False) == "2013-01-01 … 2013-01-03 (3)"
 
 
 @pytest.mark.parametrize(

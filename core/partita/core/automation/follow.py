@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from partita.assets import AssetKey
+from partita.assets import AssetKey, PartitionSet
 from partita.core.automation.eager import Consumer, Judged, Verdict, judge, upstream_of_cell
 from partita.core.automation.values import EVENTS, ActiveCatalog, Automated
 from partita.core.catalog import Catalog, StepKey, resolve_inputs, set_of
@@ -28,13 +29,14 @@ from partita.core.duties.values import AUTOMATION, Launch, Launched, ResolvedInp
 from partita.core.planner.assemble import assemble
 from partita.core.planner.decide import Choice, reason_code
 from partita.core.planner.launch import to_launch
-from partita.core.planner.render import partitions_text
+from partita.core.planner.partition_words import partitions_text
 from partita.core.planner.values import PlanRequest, Reason
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, AutomationRequest, CellRef, TaskId, TaskState, TodoEvent
 
 _TRIES = 20
 _LISTED = 20
+_RANGES = 2
 _NOT_STARTED = frozenset({TaskState.NONE, TaskState.SCHEDULED, TaskState.QUEUED, TaskState.UP_FOR_RETRY})
 
 # Per store, what each waiting event waits for. A hint only: it saves working out a thousand waits anew at every wake-up.
@@ -97,7 +99,7 @@ def _automate(
     visit = Visit(tx, catalogs.active(), tx.now(), before, hints)
     still, live = _still_waiting(visit, events)
     touched = _touched(visit, live)
-    asked, launched = ask(visit, touched, _cause(visit.catalog, live))
+    asked, launched = ask(visit, touched, _cause(visit, live))
     waiting = [*still, *(event for event in live if _waits(visit, event))]
     visit.tx.put_back_todo(AUTOMATION, waiting)
     return Automated(
@@ -305,12 +307,13 @@ def _waits(visit: Visit, event: TodoEvent) -> bool:
     return False
 
 
-def _cause(catalog: Catalog, events: Sequence[TodoEvent]) -> dict[str, Any]:
-    names = []
-    for event in events[:_LISTED]:
-        asset = catalog.by_id.get(event.cell.asset_id)
-        names.append(f"{asset.key if asset else event.cell.asset_id} {event.cell.partition}".rstrip())
-    more = f" and {len(events) - len(names)} more" if len(events) > len(names) else ""
+def _cause(visit: Visit, events: Sequence[TodoEvent]) -> dict[str, Any]:
+    """What was materialized, by asset: "delays 2013-01-02, raw/weather 2013-01-02 × EWR, JFK, LGA were materialized"."""
+    found: dict[AssetId, list[str]] = {}
+    for event in events:
+        found.setdefault(event.cell.asset_id, []).append(event.cell.partition)
+    names = [_named(visit, asset_id, keys) for asset_id, keys in islice(found.items(), _LISTED)]
+    more = f" and {len(found) - len(names)} more assets" if len(found) > len(names) else ""
     verb = "was" if len(events) == 1 else "were"
     return {
         "kind": "eager",
@@ -318,6 +321,15 @@ def _cause(catalog: Catalog, events: Sequence[TodoEvent]) -> dict[str, Any]:
         "text": f"{', '.join(names)}{more} {verb} materialized",
         "events": [event.event_id for event in events[:_LISTED]],
     }
+
+
+def _named(visit: Visit, asset_id: AssetId, keys: Sequence[str]) -> str:
+    asset = visit.catalog.by_id.get(asset_id)
+    if asset is None:
+        return f"an asset that is gone ({asset_id})"
+    space = visit.catalog.space(asset.key, visit.now)
+    cells = PartitionSet.from_ordinals(at for at in space.ordinals_of(keys) if at >= 0)
+    return f"{asset.key} {partitions_text(space, cells, _RANGES)}".rstrip()
 
 
 def _members(cells: Sequence[CellRef]) -> set[AssetId]:

@@ -4,8 +4,9 @@ from partita.core.planner.diff import plan_difference
 from partita.core.planner.encode import decode_plan, encode_plan
 from partita.core.planner.estimate import Durations, Work, critical_path, estimate, makespan
 from partita.core.planner.launch import to_launch
+from partita.core.planner.partition_words import key_text, partitions_text, span_text
 from partita.core.planner.plan import PlanChanged, PlanReader, PoolLoad, plan, replan
-from partita.core.planner.render import blocked_count, blocked_text, partitions_text, render_text, sentence
+from partita.core.planner.render import blocked_count, blocked_text, render_text, sentence
 from partita.core.planner.tasks import PlanTask, plan_tasks
 from partita.core.planner.values import (
     DEFAULT_MODE,
@@ -43,6 +44,7 @@ __all__ = [
     "decode_plan",
     "encode_plan",
     "estimate",
+    "key_text",
     "makespan",
     "partitions_text",
     "plan",
@@ -51,5 +53,6 @@ __all__ = [
     "render_text",
     "replan",
     "sentence",
+    "span_text",
     "to_launch",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from partita.assets import PartitionSet, PartitionSpace
+from partita.assets import PartitionSet
 from partita.core.catalog import Catalog
+from partita.core.planner.partition_words import partitions_text
 from partita.core.planner.values import Blocked, Plan, PlannedAsset, Reason
 
 WORDS = {
@@ -47,18 +48,6 @@ def blocked_text(one: Blocked) -> str:
     """Why these cells cannot run."""
     shown = ", ".join(one.absent[:3]) + (" ..." if len(one.absent) > 3 else "")
     return _BLOCKED[one.reason].format(upstream=one.upstream, absent=shown).replace("  ", " ")
-
-
-def partitions_text(space: PartitionSpace, cells: PartitionSet, limit: int = 4) -> str:
-    """Keys as ranges: "2013-01-01..2013-01-31, 2013-02-03 and 2 more ranges"."""
-    if space.definition is None:
-        return ""
-    parts = []
-    for start, stop in cells.ranges[:limit]:
-        first, last = space.key_at(start), space.key_at(stop - 1)
-        parts.append(str(first) if stop - start == 1 else f"{first}..{last}")
-    more = cells.runs - limit
-    return ", ".join(parts) + (f" and {_n(more, 'more range', 'more ranges')}" if more > 0 else "")
 
 
 def render_text(plan: Plan, catalog: Catalog) -> str:

@@ -24,7 +24,7 @@ from partita.assets import (
     next_fires,
 )
 from partita.assets.partitions.multi import ProductSpace
-from partita.assets.specs import BatchSpec, CheckSpec
+from partita.assets.specs import BatchSpec, CheckSpec, DimensionPairSpec
 from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.cells import STATES
 from partita.ui.api.models import DimensionView, Neighbour, PartitionsView
@@ -171,10 +171,13 @@ def mapping_text(spec: MappingSpec) -> str:
             shift = (spec.offset_start, spec.offset_end)
             return "overlapping time" if shift == (0, 0) else f"overlapping time, shifted {shift[0]:+d}..{shift[1]:+d}"
         case "dimensions":
-            return "; ".join(
-                f"{pair.up}: {mapping_text(pair.mapping)}" + (f" of {pair.down}" if pair.down else "")
-                for pair in spec.pairs
-            )
+            return "; ".join(_pair_text(pair) for pair in spec.pairs)
+
+
+def _pair_text(pair: DimensionPairSpec) -> str:
+    """`origin: all partitions`; an upstream or a consumer without dimensions has no name to tell."""
+    text = mapping_text(pair.mapping) + (f" of {pair.down}" if pair.down and pair.down != pair.up else "")
+    return f"{pair.up}: {text}" if pair.up else text
 
 
 def batch_text(spec: BatchSpec) -> str:

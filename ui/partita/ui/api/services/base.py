@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from partita.assets import AssetKey, MultiPartitions
-from partita.core.catalog import Catalog, CatalogCache
+from partita.core.catalog import CatalogCache
 from partita.core.logs import LogStore
 from partita.core.store.postgres.store import PostgresStore
 
@@ -26,12 +25,6 @@ class Backend:
     wake: Callable[[Iterable[str]], None]
     who: str
     kind: str
-
-
-def is_multi(catalog: Catalog, key: str) -> bool:
-    """Whether the stored keys of an asset are made of dimensions; False for assets that are gone."""
-    asset = catalog.assets.get(AssetKey(key))
-    return asset is not None and isinstance(catalog.definition(asset.key), MultiPartitions)
 
 
 def earliest(*instants: datetime | None) -> datetime | None:

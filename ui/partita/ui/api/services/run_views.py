@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from partita.core.catalog import Catalog
+from partita.core.planner import span_text
 from partita.ui.api.models import (
     AssetProgress,
     AttemptSummary,
@@ -20,8 +21,8 @@ from partita.ui.api.models import (
     RunSummary,
     TaskRow,
 )
-from partita.ui.api.services.base import earliest, is_multi
-from partita.ui.api.services.words import cause_text, eta_s, plural, span_text, wait_text
+from partita.ui.api.services.base import earliest
+from partita.ui.api.services.words import cause_text, eta_s, plural, wait_text
 
 Row = Mapping[str, Any]
 
@@ -79,7 +80,7 @@ def open_task(row: Row | None) -> OpenTask | None:
     return OpenTask(id=row["id"], run_id=row["run_id"], state=row["state"], reason=wait_reason(row))
 
 
-def task_row(row: Row, spans: Sequence[Row], attempts: Sequence[Row], catalog: Catalog) -> TaskRow:
+def task_row(row: Row, spans: Sequence[Row], attempts: Sequence[Row], catalog: Catalog, at: datetime) -> TaskRow:
     waiting = row["state"] == "up_for_retry"
     last = attempts[-1]["id"] if attempts else None
     retries = int((row["retry"] or {}).get("max_retries", 0))
@@ -88,7 +89,7 @@ def task_row(row: Row, spans: Sequence[Row], attempts: Sequence[Row], catalog: C
         run_id=row["run_id"],
         step=row["step"],
         assets=[span["asset"] for span in spans],
-        partitions_text=_partitions_text(spans, catalog),
+        partitions_text=_partitions_text(spans, catalog, at),
         cell_count=row["cell_count"],
         state=row["state"],
         outcome=row["outcome"],
@@ -111,9 +112,10 @@ def task_row(row: Row, spans: Sequence[Row], attempts: Sequence[Row], catalog: C
     )
 
 
-def _partitions_text(spans: Sequence[Row], catalog: Catalog) -> str:
+def _partitions_text(spans: Sequence[Row], catalog: Catalog, at: datetime) -> str:
+    spaces = [catalog.space(key, at) if key in catalog.assets else None for key in (one["asset"] for one in spans)]
     texts = dict.fromkeys(
-        span_text(span["n"], span["first"], span["last"], multi=is_multi(catalog, span["asset"])) for span in spans
+        span_text(space, one["first"], one["last"], one["n"]) for one, space in zip(spans, spaces, strict=True)
     )
     return ", ".join(texts)
 

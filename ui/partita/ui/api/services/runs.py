@@ -189,8 +189,10 @@ class RunService:
             return []
         spans = _by(rows(reader, sql.CELL_RANGES_OF_TASKS, ids=ids), "task_id")
         attempts = _by(rows(reader, sql.ATTEMPTS_OF_TASKS, ids=ids), "task_id")
-        catalog = self._backend.catalogs.active()
-        return [views.task_row(row, spans.get(row["id"], []), attempts.get(row["id"], []), catalog) for row in found]
+        catalog, at = self._backend.catalogs.active(), now(reader)
+        return [
+            views.task_row(row, spans.get(row["id"], []), attempts.get(row["id"], []), catalog, at) for row in found
+        ]
 
     def _backfill(self, reader: Reader, row: Row, at: datetime) -> BackfillView:
         ids = [run["id"] for run in rows(reader, sql.RUNS_OF_BACKFILL, backfill_id=row["id"])]

@@ -1,4 +1,4 @@
-"""What the services say in words: reasons, partitions, causes, durations. Pure text, no I/O.
+"""What the services say in words: reasons, causes, durations. Pure text, no I/O.
 
 Owns sentences that people read; codes and evidence come from the code that decided (law 5).
 """
@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
-
-from partita.assets import split_key
 
 _WAITS = {
     "upstream": "waits for {waiting_on} upstream task{s}",
@@ -40,24 +38,6 @@ def wait_text(code: str, evidence: Mapping[str, Any] | None) -> str:
         fields["version"] = fields["version"][:12]
     template = _WAITS.get(code)
     return template.format_map(fields) if template is not None else code.replace("_", " ")
-
-
-def label(key: str, *, multi: bool) -> str:
-    """A stored key as people read it: dimensions side by side, "all" for the cell of an unpartitioned asset.
-
-    Only the caller knows whether a scheme has dimensions: a static key may look like anything (law 9).
-    """
-    if key == "":
-        return "all"
-    parts = split_key(key) if multi else None
-    return key if parts is None else " · ".join(parts)
-
-
-def span_text(count: int, first: str, last: str, *, multi: bool) -> str:
-    """The cells of a task in a few words; the full list is one request away."""
-    if count == 1 or first == last:
-        return label(first, multi=multi)
-    return f"{label(first, multi=multi)} … {label(last, multi=multi)} ({count})"
 
 
 def seconds_text(seconds: float) -> str:
