@@ -144,8 +144,8 @@ class Definitions:
         return self.versions.get(asset, CodeVersion(f"code{asset}", f"deps{asset}"))
 
 
-def no_log(task: Task, attempt_id: AttemptId, number: int, /) -> str | None:
-    return f"{task.id}/{number}.log"
+def no_log(task: Task, cells: Sequence[TaskCell], attempt_id: AttemptId, /) -> str | None:
+    return f"{task.id}/{attempt_id}.log"
 
 
 def report(

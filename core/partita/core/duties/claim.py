@@ -223,7 +223,7 @@ def _claimed(judged: _Judged, facts: Facts, attempt_id: AttemptId, fence: Fence,
         versions=candidate.resolved.versions,
         as_of=candidate.run.as_of,
         params=candidate.run.params,
-        log=log_path(task, attempt_id, number),
+        log=log_path(task, judged.due, attempt_id),
     )
 
 

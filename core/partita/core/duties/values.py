@@ -174,7 +174,8 @@ class InputResolver(Protocol):
 
 
 class LogPath(Protocol):
-    def __call__(self, task: Task, attempt_id: AttemptId, number: int, /) -> str | None: ...
+    def __call__(self, task: Task, cells: Sequence[TaskCell], attempt_id: AttemptId, /) -> str | None:
+        """Where the log of an attempt at these cells goes; pure and fast, as the resolver."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import os
 import platform
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +29,7 @@ from partita.core.logs import LogStore
 from partita.core.runtime.attempts import Outcomes, lost_result, to_request
 from partita.core.runtime.wake import WakeHub
 from partita.core.store.port import Busy, Store, Unavailable
-from partita.core.store.values import AttemptId, LocationId, RunId, SnapshotId, Task, WorkerId
+from partita.core.store.values import AttemptId, LocationId, RunId, SnapshotId, Task, TaskCell, WorkerId
 from partita.grpc.client import CodeLocationClient, CodeServerError
 from partita.grpc.v1 import code_location_pb2 as pb
 
@@ -215,10 +215,12 @@ class Worker:
         if claims.more or len(claims.claimed) == free:
             self._claimable.set()
 
-    def _log_name(self, task: Task, attempt_id: AttemptId, number: int) -> str | None:
-        del number
+    def _log_name(self, task: Task, cells: Sequence[TaskCell], attempt_id: AttemptId) -> str:
+        """By asset, partition and attempt (S-226); of several cells the first one names the log."""
+        first = cells[0].cell
+        asset = self._directory.catalog(task.run_id).by_id[first.asset_id]
         return self._logs.name(
-            asset=task.step, partition=f"task {task.id}", run_id=task.run_id, task_id=task.id, attempt_id=attempt_id
+            asset=asset.key, partition=first.partition, run_id=task.run_id, task_id=task.id, attempt_id=attempt_id
         )
 
     def _start(self, claimed: Claimed, served: Mapping[Pin, Served]) -> None:
@@ -249,9 +251,7 @@ class Worker:
     async def _execute(self, claimed: Claimed, client: CodeLocationClient, version: str) -> AttemptResult:
         catalog = await self._db(partial(self._directory.catalog, claimed.task.run_id))
         outcomes = Outcomes(claimed, catalog)
-        writer = self._logs.writer(
-            claimed.log or self._log_name(claimed.task, claimed.attempt_id, claimed.number) or ""
-        )
+        writer = self._logs.writer(claimed.log or self._log_name(claimed.task, claimed.cells, claimed.attempt_id))
         request = to_request(claimed, version, catalog, grace_s=self._grace_s)
         result: AttemptResult | None = None
         try:
