@@ -42,7 +42,7 @@ from partita.core.duties.values import AttemptResult, CellOutcome, CellResult, C
 from partita.core.logs import LogStore
 from partita.core.store.open import open_store
 from partita.core.store.postgres.store import PostgresStore
-from partita.core.store.values import AttemptId, AttemptOutcome, LocationId, SnapshotId, Task, WorkerId
+from partita.core.store.values import AttemptId, AttemptOutcome, LocationId, SnapshotId, Task, TaskCell, WorkerId
 from partita.core.store.values_definitions import LocationState
 from partita.ui.api.server import listen, server_of
 from partita.ui.api.services import Services, services_of
@@ -205,8 +205,14 @@ class World:
     def asset_id(self, key: str) -> int:
         return self.catalog.asset(key).id
 
-    def _log(self, task: Task, attempt_id: AttemptId, number: int) -> str:
-        return f"{task.step}/{task.run_id}-{task.id}-{attempt_id}.jsonl"
+    def _log(self, task: Task, cells: Sequence[TaskCell], attempt_id: AttemptId) -> str:
+        return self.logs.name(
+            asset=task.step,
+            partition=cells[0].cell.partition,
+            run_id=task.run_id,
+            task_id=task.id,
+            attempt_id=attempt_id,
+        )
 
 
 def register_once(world: World) -> None:

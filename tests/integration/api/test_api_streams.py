@@ -26,7 +26,9 @@ def stream(address: str, path: str, *, last: int | None = None) -> Iterator[Iter
         client.stream("GET", f"/api/v1{path}", headers=headers) as answer,
     ):
         assert answer.headers["content-type"].startswith("text/event-stream")
-        yield messages(answer.iter_lines())
+        lines = answer.iter_lines()
+        assert next(lines) == "retry: 2000"  # from here on nothing that happens is missed
+        yield messages(lines)
 
 
 def messages(lines: Iterator[str]) -> Iterator[dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -194,17 +195,22 @@ def test_ctrl_c_stops_the_waiting_and_not_the_run(
     world: Any, partita: Partita, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.activate()
-    drawn = threading.Event()
+    waiting = threading.Event()
 
-    def note(counts: object) -> str:
-        drawn.set()
-        return ""
+    class Pause(threading.Event):
+        """The wait between two looks: no statement is under way, so the interruption hits nothing but the wait."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            waiting.set()
+            return super().wait(60)
 
     def interrupt() -> None:
-        assert drawn.wait(60)
-        signal.raise_signal(signal.SIGINT)  # handled by the main thread, which waits in the command
+        assert waiting.wait(60)
+        main = threading.main_thread().ident
+        assert main is not None
+        signal.pthread_kill(main, signal.SIGINT)
 
-    monkeypatch.setattr(follow, "note_of", note)
+    monkeypatch.setattr(follow, "threading", types.SimpleNamespace(Event=Pause))
     thread = threading.Thread(target=interrupt)
     thread.start()
     code, _, err = partita("materialize", "raw/flights", "--partition", "2013-01-05", "--yes")

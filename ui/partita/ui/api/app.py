@@ -12,6 +12,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import JSONResponse, Response
 
 from partita.ui.api import errors, guard, static
@@ -28,6 +29,7 @@ def create_app(services: Services, *, root_path: str = "", hosts: Collection[str
     app = _bare(lifespan=_running)
     app.state.services = services
     app.add_middleware(guard.SameOrigin, hosts=hosts)
+    app.add_middleware(GZipMiddleware, minimum_size=2_000)  # leaves event streams alone
     app.add_middleware(static.SecurityHeaders)
     if root_path.strip("/"):
         app.add_middleware(static.UnderPath, prefix=root_path)

@@ -50,6 +50,7 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in _SECURITY.items():
                     headers.setdefault(name, value)
+                headers.setdefault("cache-control", "no-store")  # what has none of its own is state of this moment
             await send(message)
 
         await self._app(scope, receive, with_headers if scope["type"] == "http" else send)

@@ -6,6 +6,8 @@ the pure functions below.
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from partita.ui.api.models import AssetProgress, ComponentView, RunSummary, TaskRow
 
 _LOOK_S = 1.0
+_PAUSE_S = 0.1
+_COST_FACTOR = 20.0
 _BARS = 20
 _FAILURES_SHOWN = 5
 _OPEN = frozenset({"scheduled", "queued", "running", "up_for_retry", "deferred", "awaiting_input"})
@@ -34,12 +38,16 @@ def follow(session: Session, run_id: int, output: Output) -> RunSummary:
     more = (TextColumn("{task.fields[note]}", markup=False), TimeElapsedColumn())
     with Progress(*columns, *more, console=output.err, disable=output.json, transient=False) as progress:
         bars: dict[str, TaskID] = {}
+        pause = threading.Event()  # nobody sets it
         while True:
             session.changed.clear()
+            began = time.monotonic()
             _draw(progress, bars, runs.progress(run_id))
             summary = runs.summary(run_id)
             if summary.state != "running":
                 return summary
+            # Looking at a big run costs the database something: never more than a twentieth of the time goes there.
+            pause.wait(max(_PAUSE_S, _COST_FACTOR * (time.monotonic() - began)))
             session.changed.wait(_LOOK_S)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FOLLOW_S = 0.3
 _TASKS_SHOWN = 50
+_PAGE = 1_000
 _LEVEL_STYLES = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red", "DEBUG": "dim"}
 
 runs = typer.Typer(invoke_without_command=True, help="Runs: list, show, cancel.")
@@ -179,10 +180,21 @@ def _attempts(
     if task is not None:
         return [one.id for one in services.runs.task(task).attempts]
     if run is not None:
-        return [one.id for row in services.runs.tasks(run, limit=500).tasks for one in row.attempts]
+        return _attempts_of_run(opened, run)
     assert asset is not None
     cell = services.assets.cell(asset, services.assets.partition_of(asset, partition))
     return [cell.last_attempt.id] if cell.last_attempt is not None else []
+
+
+def _attempts_of_run(opened: Session, run: int) -> list[int]:
+    found: list[int] = []
+    offset = 0
+    while True:
+        page = opened.services.runs.tasks(run, offset=offset, limit=_PAGE)
+        found += [one.id for row in page.tasks for one in row.attempts]
+        offset += len(page.tasks)
+        if offset >= page.total or not page.tasks:
+            return found
 
 
 def _log_value(opened: Session, attempt: int, search: str | None, level: str | None) -> dict[str, object]:

@@ -1,8 +1,8 @@
 """The live feed: one reader of the event table per process, fanned out to all streams.
 
-Owns positions, the ring for resuming, and bounded queues. Events are read below the oldest running transaction only, so that none
-is skipped (DESIGN section 6). A subscriber that falls behind, or comes back after more than can be replayed, gets one
-"resync" and goes on: clients re-read what they show.
+Owns positions, the ring for resuming, and bounded queues. Without a subscriber it reads nothing at all. Events are read below
+the oldest running transaction only, so that none is skipped (DESIGN section 6). A subscriber that falls behind, or comes back
+after more than can be replayed, gets one "resync" and goes on: clients re-read what they show.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from partita.ui.api.services.base import Backend
 log = logging.getLogger(__name__)
 
 POLL_S = 1.0
+_PAUSE_S = 0.05  # between two reads: a storm of events is read in batches
 QUEUE_LIMIT = 1_000
 RING_LIMIT = 5_000
 _BATCH = 1_000
+_END_S = 5.0
 _CATCH_UP = 2_000
 _KINDS = frozenset({"materialized", "task", "run", "backfill", "location", "plan"})
 
@@ -90,23 +92,27 @@ class EventFeed:
         self._ring: deque[LiveEvent] = deque(maxlen=RING_LIMIT)
         self._subscriptions: set[Subscription] = set()
         self._woken = asyncio.Event()
+        self._entering = asyncio.Lock()
+        self._ending = False
         self._loop: asyncio.AbstractEventLoop | None = None
         on_wake(self._wake)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         self._loop = asyncio.get_running_loop()
-        with suppress(StoreError):  # `_step` asks again
-            self._position = await asyncio.to_thread(self._end)
         task = asyncio.create_task(self._follow(), name="event feed")
         try:
             yield
         finally:
             self._loop = None
+            self.close()
+            self._ending = True
+            self._woken.set()
+            # A read in flight is let finish, so that its connection goes back before the store is closed.
+            await asyncio.wait({task}, timeout=_END_S)
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-            self.close()
 
     def close(self) -> None:
         """Ends all streams, so that a server that stops does not wait for them."""
@@ -117,7 +123,14 @@ class EventFeed:
     async def subscribe(self, after: int | None) -> AsyncIterator[Subscription]:
         """A stream of what happens from now on, preceded by what happened after the event `after`."""
         subscription = Subscription()
-        self._subscriptions.add(subscription)
+        async with self._entering:
+            if not self._subscriptions:  # asleep until now: what happened meanwhile is not this stream's
+                self._ring.clear()
+                self._position = None
+                with suppress(StoreError):  # `_step` asks again
+                    self._position = await asyncio.to_thread(self._end)
+            self._subscriptions.add(subscription)
+        self._woken.set()
         try:
             if after is not None:
                 await self._replay(subscription, after)
@@ -154,12 +167,16 @@ class EventFeed:
 
     def _wake(self) -> None:
         loop = self._loop
-        if loop is not None:
+        if loop is not None and self._subscriptions:
             with suppress(RuntimeError):  # the loop is closing
                 loop.call_soon_threadsafe(self._woken.set)
 
     async def _follow(self) -> None:
-        while True:
+        while not self._ending:
+            if not self._subscriptions:
+                self._woken.clear()
+                await self._woken.wait()
+                continue
             try:
                 more = await self._step()
             except StoreError as error:
@@ -169,6 +186,7 @@ class EventFeed:
                 self._woken.clear()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), POLL_S)
+                await asyncio.sleep(_PAUSE_S)
 
     async def _step(self) -> bool:
         if self._position is None:

@@ -144,5 +144,6 @@ def _estimate(plan: Plan) -> models.Estimate | None:
 
 
 def _blocked(plan: Plan, catalog: Catalog, one: Blocked) -> str:
-    keys = partitions_text(catalog.space(one.key, plan.as_of), one.cells)
+    # An asset may have been retired since the plan was made; the plan can still be looked at.
+    keys = partitions_text(catalog.space(one.key, plan.as_of), one.cells) if one.key in catalog.assets else ""
     return f"{keys}: {blocked_text(one)}" if keys else blocked_text(one)
