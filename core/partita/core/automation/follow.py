@@ -9,9 +9,10 @@ Order of locks: ownership of cells (by the launch), then tasks, as in every laun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -43,6 +44,8 @@ _NOT_STARTED = frozenset({TaskState.NONE, TaskState.SCHEDULED, TaskState.QUEUED,
 _hints: WeakKeyDictionary[Store, dict[int, CellRef]] = WeakKeyDictionary()
 
 _Asked = dict[CellRef, int]
+CauseOf = Callable[[Collection[StepKey]], Mapping[str, Any]]
+"""The cause to record for a run of these steps."""
 
 
 class AskedBefore(Exception):
@@ -99,7 +102,7 @@ def _automate(
     visit = Visit(tx, catalogs.active(), tx.now(), before, hints)
     still, live = _still_waiting(visit, events)
     touched = _touched(visit, live)
-    asked, launched = ask(visit, touched, _cause(visit, live))
+    asked, launched = ask(visit, touched, partial(_cause, visit, live))
     waiting = [*still, *(event for event in live if _waits(visit, event))]
     visit.tx.put_back_todo(AUTOMATION, waiting)
     return Automated(
@@ -112,7 +115,7 @@ def _automate(
     )
 
 
-def ask(visit: Visit, candidates: Mapping[StepKey, Bools], cause: Mapping[str, Any]) -> tuple[int, Launched | None]:
+def ask(visit: Visit, candidates: Mapping[StepKey, Bools], cause_of: CauseOf) -> tuple[int, Launched | None]:
     """Ask for those of the candidates that the eager rule asks for, in one run; fills `visit.waits`.
 
     Raises AskedBefore: roll back and start over with these requests in `visit.before`.
@@ -126,6 +129,7 @@ def ask(visit: Visit, candidates: Mapping[StepKey, Bools], cause: Mapping[str, A
     launched: Launched | None = None
     requests: list[AutomationRequest] = []
     if chosen:
+        cause = cause_of([step.key for step, _ in chosen])
         launched = launch_in(visit.tx, _launch_of(visit, chosen, cause))
         requests = [
             AutomationRequest(cell, judged.state, launched.run_id, cause)
@@ -307,8 +311,15 @@ def _waits(visit: Visit, event: TodoEvent) -> bool:
     return False
 
 
-def _cause(visit: Visit, events: Sequence[TodoEvent]) -> dict[str, Any]:
-    """What was materialized, by asset: "delays 2013-01-02, raw/weather 2013-01-02 × EWR, JFK, LGA were materialized"."""
+def _cause(visit: Visit, taken: Sequence[TodoEvent], steps: Collection[StepKey]) -> dict[str, Any]:
+    """What of it these steps read, by asset: "flights 2013-01-02, weather 2013-01-02 × EWR, JFK were materialized"."""
+    chosen = {asset.key for step in steps for asset in visit.catalog.steps[step]}
+    read = {
+        visit.catalog.assets[key].id
+        for key, consumers in visit.catalog.consumers.items()
+        if key in visit.catalog.assets and any(consumer.key in chosen for consumer, _ in consumers)
+    }
+    events = [event for event in taken if event.cell.asset_id in read] or taken
     found: dict[AssetId, list[str]] = {}
     for event in events:
         found.setdefault(event.cell.asset_id, []).append(event.cell.partition)

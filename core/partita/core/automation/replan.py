@@ -114,7 +114,7 @@ def _by_eager_rule(
     for key, mask in cells.items():
         step = visit.catalog.assets[key].step
         steps[step] = np.logical_or(steps[step], mask) if step in steps else mask
-    return ask(visit, steps, cause)
+    return ask(visit, steps, lambda _: cause)
 
 
 def _masks(catalog: Catalog, now: datetime, events: Sequence[TodoEvent]) -> dict[AssetKey, Bools]:

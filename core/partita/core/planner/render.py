@@ -32,7 +32,7 @@ def sentence(plan: Plan) -> str:
         stopped = blocked_count(plan)
         return f"Nothing to do; {_n(stopped, 'cell is', 'cells are')} blocked" if stopped else "Nothing to do"
     what = f"Materialize {_n(plan.cell_count, 'cell', 'cells')} of {_n(len(plan.assets), 'asset', 'assets')}"
-    parts = [f"{n} {_reason(plan, reason)}" for reason, n in sorted(plan.counts().items(), key=_most)]
+    parts = [f"{n:,} {_reason(plan, reason)}" for reason, n in sorted(plan.counts().items(), key=_most)]
     return f"{what}: {', '.join(parts)}"
 
 
@@ -62,9 +62,9 @@ def _lines(plan: Plan, catalog: Catalog) -> Iterator[str]:
         yield from _table(plan, catalog)
         yield ""
         for index, wave in enumerate(plan.cells_by_wave()):
-            yield f"wave {index + 1}: " + ", ".join(f"{key} ({len(cells)})" for key, cells in wave.items())
+            yield f"wave {index + 1}: " + ", ".join(f"{key} ({len(cells):,})" for key, cells in wave.items())
         tasks = f"{_n(plan.task_count, 'task', 'tasks')}"
-        yield tasks + (f"; {plan.joined} cells are already under way and are joined" if plan.joined else "")
+        yield tasks + (f"; {plan.joined:,} cells are already under way and are joined" if plan.joined else "")
     for pool in plan.pools:
         of = "a pool to be made" if pool.slots is None else f"{pool.held} of {pool.slots} slots held"
         yield f"pool {pool.name}: wants {pool.wanted}, {of}"
@@ -81,7 +81,7 @@ def _table(plan: Plan, catalog: Catalog) -> Iterator[str]:
     rows += [
         (
             asset.key,
-            str(len(asset.cells)),
+            f"{len(asset.cells):,}",
             _why(asset),
             partitions_text(catalog.space(asset.key, plan.as_of), asset.cells),
         )
@@ -93,8 +93,8 @@ def _table(plan: Plan, catalog: Catalog) -> Iterator[str]:
 
 
 def _why(asset: PlannedAsset) -> str:
-    parts = [f"{len(cells)} {reason.value.replace('_', ' ')}" for reason, cells in asset.by_reason.items()]
-    return ", ".join(parts) + (f" ({len(asset.conditional)} if inputs change)" if asset.conditional else "")
+    parts = [f"{len(cells):,} {reason.value.replace('_', ' ')}" for reason, cells in asset.by_reason.items()]
+    return ", ".join(parts) + (f" ({len(asset.conditional):,} if inputs change)" if asset.conditional else "")
 
 
 def duration_text(seconds: float) -> str:
@@ -120,4 +120,4 @@ def _most(item: tuple[Reason, int]) -> tuple[int, str]:
 
 
 def _n(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+    return f"{count:,} {one if count == 1 else many}"
