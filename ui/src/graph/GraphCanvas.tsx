@@ -18,7 +18,9 @@ type Props = {
   onChoose: (node: DrawnNode | null) => void;
 };
 
-const MARGIN = 48;
+const MARGIN = 40;
+/** A small graph may fill the stage, but not shout. */
+const MOST = 1.25;
 const reduced = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export function GraphCanvas({ drawn, layout, structure, chosen, onChoose }: Props) {
@@ -55,7 +57,7 @@ export function GraphCanvas({ drawn, layout, structure, chosen, onChoose }: Prop
     if (!element || !behaviour.current) return;
     const { width, height } = scene.current.layout;
     const k = Math.min(
-      1,
+      MOST,
       (element.clientWidth - 2 * MARGIN) / Math.max(1, width),
       (element.clientHeight - 2 * MARGIN) / Math.max(1, height),
     );

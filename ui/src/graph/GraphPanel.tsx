@@ -1,7 +1,8 @@
 // What a node is: its counts, neighbours, and what can be done from here.
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { post } from "../api/client";
+import { asset as assetQuery } from "../api/queries";
 import type { Graph, Plan } from "../api/types";
 import { Problem } from "../design/Feedback";
 import { Icon } from "../design/Icon";
@@ -47,16 +48,17 @@ export function GraphPanel({ node, graph, focused, onClose, onChoose, onFocus, o
           </>
         ) : (
           <>
-            <div className="row wrap">
+            <Verdict assetKey={node.id} />
+            <div className="graph-actions">
+              {!node.external && <PlanNode assetKey={node.id} />}
               <Link className="btn" to="/asset" search={{ key: node.id }}>
                 Open asset
               </Link>
               {!focused && (
                 <button type="button" className="btn" onClick={() => onFocus(node.id)}>
-                  Show neighbourhood
+                  Neighbourhood
                 </button>
               )}
-              {!node.external && <PlanNode assetKey={node.id} />}
             </div>
             <Keys title="Upstream" keys={up} onChoose={onChoose} none="Reads no other asset." />
             <Keys title="Downstream" keys={down} onChoose={onChoose} none="No other asset reads it." />
@@ -95,6 +97,18 @@ function Keys({
   );
 }
 
+/** What the asset's page says first; the panel is whole without it. */
+function Verdict({ assetKey }: { assetKey: string }) {
+  const { data } = useQuery(assetQuery(assetKey));
+  if (!data) return <div className="skeleton" style={{ height: 40 }} />;
+  return (
+    <div>
+      <p>{data.verdict.sentence}</p>
+      {data.description && <p className="quiet">{data.description}</p>}
+    </div>
+  );
+}
+
 function PlanNode({ assetKey }: { assetKey: string }) {
   const navigate = useNavigate();
   const preview = useMutation({
@@ -105,7 +119,7 @@ function PlanNode({ assetKey }: { assetKey: string }) {
     <>
       <button
         type="button"
-        className="btn"
+        className="btn primary"
         data-testid="preview-plan"
         onClick={() => preview.mutate(planSearch({ selection: assetKey, as: "backfill" }))}
       >

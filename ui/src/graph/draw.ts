@@ -1,6 +1,7 @@
 // Draws the graph on a canvas at three levels of nearness. Knows pixels and colours; nothing of events or data loading.
 import type { CellState } from "../api/types";
 import { BAR_ORDER, dominant, entries, totalOf } from "../design/states";
+import { count } from "../lib/format";
 import { type Layout, NODE_H, NODE_W } from "./layout";
 import type { Drawn, DrawnNode } from "./model";
 
@@ -183,6 +184,14 @@ function dot(c: CanvasRenderingContext2D, state: CellState, x: number, y: number
     c.strokeStyle = edge;
     c.stroke();
   }
+  if (state === "stale" || state === "upstream_stale") {
+    // Half of it is gone: told without the colour, as the cells tell it.
+    c.beginPath();
+    c.arc(x, y, r * 0.62, Math.PI * 0.25, Math.PI * 1.25);
+    c.fillStyle = p.surface;
+    c.fill();
+    return;
+  }
   if (state !== "failed" && state !== "upstream_failed") return;
   // The cross tells a failure without its colour.
   c.beginPath();
@@ -281,7 +290,8 @@ function drawNear(
   c.fill();
   // On screen the name is never under twelve pixels; the note goes before the name shrinks.
   const size = Math.min(18, Math.max(12, 12 / view.k));
-  const noted = view.k >= 0.9;
+  const small = Math.max(11.5, 11 / view.k);
+  const noted = view.k >= 0.72;
   const top = y + (noted ? 18 : 23);
   dot(c, dominant(node.counts), x + 18, top, 5, p);
   c.textBaseline = "middle";
@@ -289,12 +299,19 @@ function drawNear(
   c.fillStyle = p.ink;
   c.fillText(shorten(c, node.label, NODE_W - 44), x + 30, top + 0.5);
   if (noted) {
-    c.font = `12px ${p.sans}`;
+    c.font = `${small}px ${p.sans}`;
     c.fillStyle = p.ink3;
+    const share = node.external ? "" : shareOf(node);
+    c.textAlign = "right";
+    c.fillText(share, x + NODE_W - 14, y + 36);
+    c.textAlign = "left";
     const note = node.folded
       ? `${node.members.length} assets`
       : [node.external ? "external" : null, node.group, node.kind].filter(Boolean).join(" · ");
-    c.fillText(shorten(c, note, NODE_W - 30), x + 14, y + 36);
+    const room = NODE_W - 36 - c.measureText(share).width;
+    // The kind goes first: a note cut in its middle says nothing.
+    const fits = c.measureText(note).width <= room;
+    c.fillText(fits || node.folded ? note : shorten(c, node.group ?? "", room), x + 14, y + 36);
   }
   bar(c, node, x + 14, y + NODE_H - 12, NODE_W - 28, 5, p);
   ring(
@@ -308,6 +325,12 @@ function drawNear(
     },
     2,
   );
+}
+
+/** Good partitions of all: what the bar below says, exactly. */
+function shareOf(node: DrawnNode): string {
+  const good = (node.counts.fresh ?? 0) + (node.counts.unchanged ?? 0);
+  return `${count(good)} / ${count(totalOf(node.counts))}`;
 }
 
 function bar(

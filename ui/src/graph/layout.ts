@@ -7,8 +7,8 @@ export type Layout = { places: Placed[]; width: number; height: number };
 
 export const NODE_W = 212;
 export const NODE_H = 58;
-const GAP_X = 92;
-const GAP_Y = 18;
+const GAP_X = 76;
+const GAP_Y = 26;
 const SWEEPS = 8;
 const PULLS = 12;
 

@@ -17,10 +17,11 @@ export function duration(seconds: number): string {
   if (s < 10) return Number.isInteger(s) ? `${s} s` : `${s.toFixed(1)} s`;
   if (s < 60) return `${Math.round(s)} s`;
   const whole = Math.round(s);
-  if (whole < 3600) return `${Math.floor(whole / 60)} m ${String(whole % 60).padStart(2, "0")} s`;
-  if (whole < 86400)
-    return `${Math.floor(whole / 3600)} h ${String(Math.floor((whole % 3600) / 60)).padStart(2, "0")} m`;
-  return `${Math.floor(whole / 86400)} d ${Math.floor((whole % 86400) / 3600)} h`;
+  const two = (n: number, unit: string, rest: number, small: string) =>
+    rest === 0 ? `${n} ${unit}` : `${n} ${unit} ${unit === "d" ? rest : String(rest).padStart(2, "0")} ${small}`;
+  if (whole < 3600) return two(Math.floor(whole / 60), "m", whole % 60, "s");
+  if (whole < 86400) return two(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "m");
+  return two(Math.floor(whole / 86400), "d", Math.floor((whole % 86400) / 3600), "h");
 }
 
 export function between(from: string | null, to: string | null, now: number): number | null {
@@ -69,6 +70,20 @@ export function absolute(iso: string, zone: string): string {
   return text.endsWith(zone) ? text : `${text} (${zone})`;
 }
 
+/** A wall time to the minute with its offset, for the bounds of partitions: 6 Feb 2013, 00:00 GMT-5. */
+export function wall(iso: string, zone: string): string {
+  return new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone,
+    year: "numeric",
+    month: "short",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+    timeZoneName: "short",
+  }).format(new Date(iso));
+}
+
 export function clock(iso: string | number, zone: string): string {
   return new Intl.DateTimeFormat("en-GB", {
     timeZone: zone,
@@ -98,7 +113,7 @@ export function partitionLabel(partition: string, multi: boolean): string {
   if (!multi) return partition;
   try {
     const parts: unknown = JSON.parse(partition);
-    return Array.isArray(parts) ? parts.join(" · ") : partition;
+    return Array.isArray(parts) ? parts.join(" × ") : partition;
   } catch {
     return partition;
   }

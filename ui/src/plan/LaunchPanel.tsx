@@ -100,7 +100,7 @@ export function LaunchPanel({ plan, search, onChange, error }: Props) {
           <span className="grow">As CLI</span>
           <CopyButton text={plan.cli} what="Copy as CLI" label />
         </h3>
-        <pre className="cli">{plan.cli}</pre>
+        <pre className="cli">{optionsOf(plan.cli)}</pre>
       </section>
       <p className="quiet">
         Plan <span className="mono">{plan.hash.slice(0, 14)}</span>
@@ -108,6 +108,15 @@ export function LaunchPanel({ plan, search, onChange, error }: Props) {
       </p>
     </aside>
   );
+}
+
+/** An option and its value stay on one line. */
+function optionsOf(cli: string) {
+  return cli.split(/ (?=--)/).map((part) => (
+    <span key={part} className="option">
+      {part}{" "}
+    </span>
+  ));
 }
 
 function Nothing({ plan, search, onChange }: Omit<Props, "error">) {
@@ -196,10 +205,7 @@ function Estimate({ plan }: { plan: Plan }) {
       <h3>Estimate</h3>
       {plan.estimate ? (
         <p>
-          <strong>{duration(plan.estimate.makespan_s)}</strong>{" "}
-          <span className="quiet">
-            {plan.estimate.basis} ({plural(plan.estimate.sample_size, "sample")})
-          </span>
+          <strong>{duration(plan.estimate.makespan_s)}</strong> <span className="quiet">{plan.estimate.basis}</span>
         </p>
       ) : (
         <p className="quiet">None yet: these steps have no finished attempts to learn from.</p>

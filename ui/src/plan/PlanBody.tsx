@@ -74,7 +74,8 @@ export function PlanBody({ plan, reason, onReason }: Props) {
                       .map(([code, part]) => (
                         <span key={code} className="because">
                           <StateGlyph state={reasonLook(code).state} />
-                          {count(part?.count ?? 0)} {part?.text || reasonLook(code).word}
+                          <strong className="num">{count(part?.count ?? 0)}</strong>
+                          <span>{part?.text || reasonLook(code).word}</span>
                         </span>
                       ))}
                   </td>
@@ -117,8 +118,8 @@ function Waves({ plan, keys }: { plan: Plan; keys: Set<string> }) {
                   className={`key${keys.has(key) ? "" : " faded"}`}
                   data-tip={critical.has(key) ? `${key}\nOn the critical path` : key}
                 >
-                  {critical.has(key) && <i className="critical" />}
                   {key}
+                  {critical.has(key) && <i className="critical" />}
                 </li>
               ))}
             </ul>

@@ -73,7 +73,7 @@ function Components({ list }: { list: SystemStatus["components"] }) {
                 </span>
               </td>
               <td>
-                <Time at={component.last_seen_at} />
+                <Time at={component.last_seen_at} none="–" />
               </td>
               <td className={component.symptom ? "" : "quiet"}>{component.symptom ?? "none"}</td>
             </tr>

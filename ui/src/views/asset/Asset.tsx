@@ -10,7 +10,7 @@ import { PartitionStrip, SingleCell } from "../../strip/PartitionStrip";
 import { SelectionBar } from "../../strip/SelectionBar";
 import type { Window } from "../../strip/zoom";
 import { CellPanel } from "./CellPanel";
-import { Facts } from "./Facts";
+import { Definition, Facts } from "./Facts";
 import { PartitionList } from "./PartitionList";
 import { VerdictLine } from "./VerdictLine";
 import "./asset.css";
@@ -168,7 +168,10 @@ function Body({ asset }: { asset: AssetDetail }) {
           />
         )}
       </div>
-      {(search.cell !== undefined || !partitioned) && (
+      {/* The column is always taken, so that looking at a partition moves nothing under the pointer. */}
+      {search.cell === undefined && partitioned ? (
+        <Definition asset={asset} />
+      ) : (
         <CellPanel
           assetKey={asset.key}
           partition={partitioned ? (search.cell ?? "") : ""}

@@ -11,7 +11,7 @@ import { StateChip } from "../../design/StateChip";
 import { StateGlyph } from "../../design/StateGlyph";
 import { Elapsed, Time } from "../../design/Time";
 import { useZone } from "../../lib/clock";
-import { absolute, count, recordText, shortHash } from "../../lib/format";
+import { count, recordText, shortHash, wall } from "../../lib/format";
 import { planSearch, requestFrom } from "../../plan/request";
 import { productText, quoteKey } from "../../strip/text";
 
@@ -45,7 +45,7 @@ export function CellPanel({ assetKey, partition, onClose, external }: Props) {
 
 function label(cell: CellDetail | undefined, partition: string): string {
   const values = Object.values(cell?.dimensions ?? {});
-  return values.length > 1 ? values.join(" · ") : partition;
+  return values.length > 1 ? values.join(" × ") : partition;
 }
 
 function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
@@ -155,15 +155,13 @@ function Window({ cell }: { cell: CellDetail }) {
   return (
     <dl className="facts">
       <dt>Covers</dt>
-      <dd>
-        {absolute(cell.window_start, zone)}
-        <br />
-        to {absolute(cell.window_end, zone)}
-      </dd>
-      {cell.due_at && (
+      <dd>{wall(cell.window_start, zone)}</dd>
+      <dt>to</dt>
+      <dd>{wall(cell.window_end, zone)}</dd>
+      {cell.due_at && cell.due_at !== cell.window_end && (
         <>
           <dt>Due</dt>
-          <dd>{absolute(cell.due_at, zone)}</dd>
+          <dd>{wall(cell.due_at, zone)}</dd>
         </>
       )}
     </dl>
@@ -227,7 +225,7 @@ function Attempts({ cell }: { cell: CellDetail }) {
   return (
     <section>
       <h3>Attempts</h3>
-      {cell.attempts.map((attempt) => (
+      {cell.attempts.map((attempt, i) => (
         <div key={attempt.id} className="attempt">
           <p className="row">
             <StateGlyph state={attempt.state} />
@@ -237,7 +235,9 @@ function Attempts({ cell }: { cell: CellDetail }) {
               <Time at={attempt.started_at} none="not started" />
             </span>
           </p>
-          {attempt.error && <p className="tone-red">{attempt.error}</p>}
+          {attempt.error && attempt.error !== cell.attempts[i - 1]?.error && (
+            <p className="tone-red">{attempt.error}</p>
+          )}
         </div>
       ))}
     </section>

@@ -12,7 +12,6 @@ export function Facts({ asset }: { asset: AssetDetail }) {
     <div className="asset-facts">
       <Lineage asset={asset} />
       <Checks asset={asset} />
-      <Definition asset={asset} />
     </div>
   );
 }
@@ -111,7 +110,20 @@ function fieldText(name: string, value: unknown): string {
   return `${name.replace(/_s$/, "").replaceAll("_", " ")} ${seconds ? duration(value) : text(value)}`;
 }
 
-function Definition({ asset }: { asset: AssetDetail }) {
+function retriesText(policy: AssetDetail["retries"]): string | null {
+  const { max_retries: most, delay_s: delay, backoff } = (policy ?? {}) as Record<string, unknown>;
+  if (typeof most !== "number" || typeof delay !== "number") return text(policy);
+  if (most === 0) return "none";
+  const pause = backoff === "exponential" ? `pauses growing from ${duration(delay)}` : `after ${duration(delay)} each`;
+  return `${plural(most, "retry", "retries")}, ${pause}`;
+}
+
+/** A path that wraps behind its separators, not within its names. */
+function breakable(path: string): ReactNode[] {
+  return path.split(/(?<=[.:/])/).flatMap((part, i) => [i > 0 && <wbr key={part} />, part]);
+}
+
+export function Definition({ asset }: { asset: AssetDetail }) {
   const rows: [string, ReactNode][] = [
     [
       "Location",
@@ -121,22 +133,22 @@ function Definition({ asset }: { asset: AssetDetail }) {
     ],
     ["Group", asset.group],
     ["Owner", asset.owner],
-    ["Function", asset.code?.function && <span className="mono">{asset.code.function}</span>],
+    ["Function", asset.code?.function && <span className="mono">{breakable(asset.code.function)}</span>],
     [
       "File",
       asset.code?.file && (
-        <span className="mono">{`${asset.code.file}${asset.code.line ? `:${asset.code.line}` : ""}`}</span>
+        <span className="mono">{breakable(`${asset.code.file}${asset.code.line ? `:${asset.code.line}` : ""}`)}</span>
       ),
     ],
     ["Code", asset.code?.fingerprint && <span className="mono">{shortHash(asset.code.fingerprint)}</span>],
     ["Stored by", text(asset.io)],
     ["Pools", text(asset.pools)],
     ["Batch", text(asset.batch)],
-    ["Retries", text(asset.retries)],
+    ["Retries", retriesText(asset.retries)],
     ["Time limit", asset.timeout_s === null ? null : duration(asset.timeout_s)],
   ];
   return (
-    <section className="section">
+    <aside className="side-panel" aria-label="Definition">
       <header>
         <h2>Definition</h2>
       </header>
@@ -150,6 +162,6 @@ function Definition({ asset }: { asset: AssetDetail }) {
             </div>
           ))}
       </dl>
-    </section>
+    </aside>
   );
 }

@@ -10,6 +10,8 @@ import { duration, plural } from "../../lib/format";
 import { axisTicks, barsOf, type Domain, domainOf, share, zoomDomain } from "./timeline";
 
 const ROW = 32;
+/** As a share of the axis; behind it the zoom buttons would cover the label. */
+const LAST_LABEL = 0.92;
 
 type Props = {
   run: RunDetail;
@@ -63,11 +65,14 @@ export function TaskList({ run, tasks, chosen, onSelect }: Props) {
         <span>Task</span>
         <span>State</span>
         <div className="task-axis">
-          {axisTicks(domain, origin, 8).map((s) => (
-            <span key={s} style={{ left: `${share(domain, origin + s * 1000) * 100}%` }}>
-              {s === 0 ? "0 s" : duration(s).replace(/\.0 s$/, " s")}
-            </span>
-          ))}
+          {axisTicks(domain, origin, 8)
+            .map((s) => ({ s, at: share(domain, origin + s * 1000) }))
+            .filter(({ at }) => at < LAST_LABEL)
+            .map(({ s, at }) => (
+              <span key={s} style={{ left: `${at * 100}%` }}>
+                {s === 0 ? "0 s" : duration(s).replace(/\.0 s$/, " s")}
+              </span>
+            ))}
           <span className="task-zoom">
             <button
               type="button"
@@ -145,7 +150,8 @@ type RowProps = {
 function note(task: TaskRow): string {
   if (task.error && !["success", "running"].includes(task.state)) return task.error;
   if (task.reason && task.finished_at === null && task.state !== "running") return task.reason.text;
-  if (task.outcome && task.outcome !== task.state) return task.outcome.replaceAll("_", " ");
+  if (task.outcome && task.outcome !== task.state && task.outcome !== "published")
+    return task.outcome.replaceAll("_", " ");
   return "";
 }
 
@@ -172,10 +178,10 @@ function Row({ task, top, domain, now, chosen, critical, onSelect }: RowProps) {
     >
       <span className="row">
         <StateGlyph state={task.state} />
-        {critical && <i className="critical-mark" data-tip="On the critical path" />}
         <span className="key" data-tip={`${task.step}\n${task.partitions_text}\n${plural(task.cell_count, "cell")}`}>
           <span className="mid">{task.step}</span> {task.partitions_text}
         </span>
+        {critical && <i className="critical-mark" data-tip="On the critical path" />}
       </span>
       <span className="task-note" data-tip={[wordOf(task.state), retries, text].filter(Boolean).join("\n")}>
         {wordOf(task.state)}
