@@ -90,6 +90,8 @@ def test_a_killed_process_loses_and_doubles_nothing(flights: Deployed, flights_s
     flights.wait("it was killed in the middle, not at the end", lambda: published(flights) < planned(flights))
     flights.wait("the backfill ends", lambda: state(flights) != "running", timeout_s=150)
     assert state(flights) == "success"
+    # The eager consumer in the other location follows `delays`; it too must be complete and single.
+    flights.wait("consumers have followed", lambda: idle(flights), timeout_s=150)
     check_published_once(flights)
     check_figures(flights, flights_source)
 
@@ -112,6 +114,11 @@ def running(deployment: Deployed) -> int:
     return int(count)
 
 
+def idle(deployment: Deployed) -> bool:
+    """No event waits for automation, and no task owns a cell."""
+    return deployment.query("SELECT (SELECT count(*) FROM event_todo) + (SELECT count(*) FROM open_cell)") == [(0,)]
+
+
 def state(deployment: Deployed) -> str:
     [(found,)] = deployment.query("SELECT state FROM backfill")
     return str(found)
@@ -123,7 +130,10 @@ def check_published_once(deployment: Deployed) -> None:
         " WHERE e.kind = 'materialized' GROUP BY 1, 2 HAVING count(*) <> 1"
     )
     assert doubled == []
-    lost = deployment.query("SELECT task_id, partition, state FROM task_cell WHERE state <> 'published'")
+    lost = deployment.query(
+        "SELECT s.key, c.partition, c.state, t.id, t.state, t.outcome, t.run_id, t.attempt_number, t.infra_losses, t.error"
+        " FROM task_cell c JOIN task t ON t.id = c.task_id JOIN asset s ON s.id = c.asset_id WHERE c.state <> 'published'"
+    )
     assert lost == []
     without_event = deployment.query(
         "SELECT count(*) FROM task_cell c WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.kind = 'materialized'"
