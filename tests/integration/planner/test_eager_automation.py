@@ -294,4 +294,27 @@ def test_once_per_cause_is_recorded(graph: Any) -> None:
         (run,) = tx.read_runs([found.run_id])
     assert run.cause["kind"] == "eager"
     assert run.cause["cells"] == ["delays 2024-01-02"]
-    assert "flights 2024-01-02" in run.cause["text"]
+    assert run.cause["text"] == "flights 2024-01-02, weather 2024-01-02 were materialized"
+
+
+def test_a_cause_names_what_the_steps_of_the_run_read(stage: Any, asset_of: Any) -> None:
+    """Not whatever else ended in the same moment."""
+    stage.define(
+        [
+            asset_of("a", DAYS),
+            asset_of("b", DAYS, {"a": (DAYS, None)}, automation=EAGER),
+            asset_of("c", DAYS, {"b": (DAYS, None)}, automation=EAGER),
+            asset_of("w", DAYS),
+            asset_of("waits", DAYS, {"a": (DAYS, None), "w": (DAYS, None)}, automation=EAGER),
+        ]
+    )
+    stage.request("a", partitions="2024-01-02")
+    stage.work()
+    stage.automate()
+    stage.request("w", partitions="2024-01-05")
+    stage.work()
+    found = stage.automate()
+    with stage.store.begin() as tx:
+        (run,) = tx.read_runs([found.run_id])
+    assert run.cause["cells"] == ["c 2024-01-02"]
+    assert run.cause["text"] == "b 2024-01-02 was materialized"
