@@ -86,7 +86,7 @@ def api(
 
 
 def code_server(
-    location: Annotated[str, typer.Option("--location", help="Which [[location]] of partita.toml.")],
+    location: Annotated[str, typer.Option("--location", help="The name of a location in partita.toml.")],
     *,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: a free one.")] = 0,
