@@ -15,7 +15,7 @@ from partita.assets import (
     join_key,
     space_of,
 )
-from partita.core.planner import key_text, partitions_text, span_text
+from partita.core.planner import key_text, partitions_text, range_text, span_text
 
 NEW_YORK = "America/New_York"
 START, END = datetime.fromisoformat("2013-01-01"), datetime.fromisoformat("2014-01-01")  # wall times
@@ -83,3 +83,12 @@ def test_keys_of_assets_that_are_gone_or_changed_are_shown_as_they_are() -> None
     assert key_text(None, '["a","b"]') == key_text(of(ORIGINS), '["a","b"]') == '["a","b"]'
     assert span_text(None, "a", "c", 3) == "a … c (3)"
     assert span_text(of(WEATHER), "2013-01-01", "2013-01-03", 3) == "2013-01-01 … 2013-01-03 (3)"
+
+
+@pytest.mark.parametrize(
+    "text", ["2013-03-10", "2013-11-02..2013-11-03", "2013-01-01T01:00-05:00..2013-01-02T03:00-05:00"]
+)
+def test_a_range_selects_what_it_tells(text: str) -> None:
+    space = of(HOURS)
+    ((start, stop),) = space.select(text).ranges
+    assert range_text(space, start, stop) == text

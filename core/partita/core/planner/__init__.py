@@ -4,7 +4,7 @@ from partita.core.planner.diff import plan_difference
 from partita.core.planner.encode import decode_plan, encode_plan
 from partita.core.planner.estimate import Durations, Work, critical_path, estimate, makespan
 from partita.core.planner.launch import to_launch
-from partita.core.planner.partition_words import key_text, partitions_text, span_text
+from partita.core.planner.partition_words import key_text, partitions_text, range_text, span_text
 from partita.core.planner.plan import PlanChanged, PlanReader, PoolLoad, plan, replan
 from partita.core.planner.render import blocked_count, blocked_text, render_text, sentence
 from partita.core.planner.tasks import PlanTask, plan_tasks
@@ -50,6 +50,7 @@ __all__ = [
     "plan",
     "plan_difference",
     "plan_tasks",
+    "range_text",
     "render_text",
     "replan",
     "sentence",

@@ -37,6 +37,18 @@ def span_text(space: PartitionSpace | None, first: str, last: str, count: int) -
     return f"{key_text(space, first)} … {key_text(space, last)} ({count:,})"
 
 
+def range_text(space: PartitionSpace, start: int, stop: int) -> str:
+    """Neighbouring windows of time, `stop` exclusive, as they may stand in a selection. Whole days of hours are told by
+    their dates."""
+    first, last = str(space.key_at(start)), str(space.key_at(stop - 1))
+    if stop - start > 1 and "T" in first:
+        day, until = first.partition("T")[0], last.partition("T")[0]
+        opens, closes = space.locate(day), space.locate(until)
+        if opens and closes and (opens.first, closes.last) == (start, stop - 1):
+            first, last = day, until
+    return first if first == last else f"{first}..{last}"
+
+
 def key_text(space: PartitionSpace | None, key: str) -> str:
     """One stored key; "all" for the only cell of an unpartitioned asset."""
     parts = split_key(key) if isinstance(space, ProductSpace) else None
@@ -67,7 +79,7 @@ def _box(space: ProductSpace, box: Sequence[PartitionSet], limit: int) -> str:
 def _side(space: PartitionSpace, cells: PartitionSet, limit: int) -> str:
     """The partitions of one dimension: times as ranges, names as a list, for their order says nothing."""
     if isinstance(space.definition, TimePartitions):
-        parts = [_times(space, start, stop) for start, stop in cells.ranges[:limit]]
+        parts = [range_text(space, start, stop) for start, stop in cells.ranges[:limit]]
         left, one, many = cells.runs - limit, "more range", "more ranges"
     elif len(cells) == space.size > _LISTED:
         return f"all {space.size:,}"
@@ -75,14 +87,3 @@ def _side(space: PartitionSpace, cells: PartitionSet, limit: int) -> str:
         parts = [str(key) for key in space.keys(cells, 0, _LISTED)]
         left, one, many = len(cells) - _LISTED, "more", "more"
     return ", ".join(parts) + (f" and {left:,} {one if left == 1 else many}" if left > 0 else "")
-
-
-def _times(space: PartitionSpace, start: int, stop: int) -> str:
-    """Whole days of hours are told by their dates."""
-    first, last = str(space.key_at(start)), str(space.key_at(stop - 1))
-    if stop - start > 1 and "T" in first:
-        day, until = first.partition("T")[0], last.partition("T")[0]
-        opens, closes = space.locate(day), space.locate(until)
-        if opens and closes and (opens.first, closes.last) == (start, stop - 1):
-            first, last = day, until
-    return first if first == last else f"{first}..{last}"

@@ -27,6 +27,7 @@ from partita.assets.partitions.multi import ProductSpace
 from partita.assets.specs import BatchSpec, CheckSpec, DimensionPairSpec
 from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.cells import STATES
+from partita.core.planner import range_text
 from partita.ui.api.models import DimensionView, Neighbour, PartitionsView
 from partita.ui.api.models.base import Cadence, PartitionsKind
 from partita.ui.api.services.board import Codes
@@ -209,6 +210,8 @@ def _runs_text(space: PartitionSpace, chosen: PartitionSet) -> str:
 
 
 def _run_text(space: PartitionSpace, lo: int, hi: int) -> str:
+    if isinstance(space.definition, TimePartitions):
+        return range_text(space, lo, hi)
     first = _quoted(space.key_at(lo))
     return first if hi == lo + 1 else f"{first}..{_quoted(space.key_at(hi - 1))}"
 
