@@ -203,12 +203,19 @@ function Published({ cell }: { cell: CellDetail }) {
         )}
         <dt>Code</dt>
         <dd className="mono">{shortHash(p.code_fingerprint)}</dd>
-        {Object.entries(p.metadata ?? {}).map(([name, value]) => (
-          <FactRow key={name} name={name} value={typeof value === "object" ? JSON.stringify(value) : String(value)} />
-        ))}
+        {Object.entries(p.metadata ?? {})
+          .filter(([name]) => name !== "rows" || p.rows === null)
+          .map(([name, value]) => (
+            <FactRow key={name} name={name} value={shown(value)} />
+          ))}
       </dl>
     </section>
   );
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "number") return count(value);
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 function FactRow({ name, value }: { name: string; value: string }) {
