@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,36 +10,16 @@ import pytest
 
 from partita.core.runtime.deployed import Deployed
 
-from .conftest import FLIGHTS, Deploy
+from .conftest import Deploy
+from .flights_copy import CONFIG, MARTS, RAW, broken_by, copy_flights, edit, reformatted, reload, with_gusts
 
-CONFIG = """
-[[location]]
-name = "flights"
-modules = ["flights_location.raw", "flights_location.marts"]
-[[location]]
-name = "health"
-modules = ["health_location"]
-[code_server]
-import_timeout_s = 8
-[worker]
-grace_s = 1
-"""
 DAYS = ("--from", "2013-01-07", "--to", "2013-01-08")
-RAW = "flights_location/raw.py"
-MARTS = "flights_location/marts.py"
 
 
 @pytest.fixture
 def deployment(deploy: Deploy, scratch: Path, flights_source: Path) -> Deployed:
     """The flights example in a folder that may be changed, served by `partita dev`."""
-    folder = scratch / "project"
-    folder.mkdir()
-    for name in ("flights_location", "health_location", "source.py"):
-        source = FLIGHTS / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, folder / name)
+    copy_flights(scratch / "project")
     made = deploy({"partita.toml": CONFIG}, env={"FLIGHTS_SOURCE": str(flights_source)})
     made.start("dev")
     made.wait_serving()
@@ -86,38 +64,6 @@ def test_only_changed_code_makes_stale_and_only_what_it_reaches(deployment: Depl
     assert set(stale) == {"delays", "route_health"}
     assert stale["delays"]["stale_code"] == 2
     assert stale["route_health"] == {"stale_data": 2}
-
-
-def reformatted(text: str) -> str:
-    """The same code in another dress: a reworded docstring, a comment, the signature over several lines."""
-    one_line = "def delays(flights: Relation, weather: Relation, airlines: Relation) -> Relation:"
-    lines = (
-        one_line.replace("(", "(\n    ")
-        .replace("weather", "# of one local day\n    weather")
-        .replace(") ->", ",\n) ->")
-    )
-    assert one_line in text
-    return text.replace('"""Every flight of a day', '"""Each and every flight of a day').replace(one_line, lines)
-
-
-def with_gusts(text: str) -> str:
-    return text.replace("w.temp, w.wind_speed", "w.temp, w.wind_gust, w.wind_speed")
-
-
-def broken_by(line: str) -> Callable[[str], str]:
-    return lambda text: f"{text}\n{line}\n"
-
-
-def edit(deployment: Deployed, name: str, change: Callable[[str], str]) -> None:
-    file = deployment.folder / name
-    before = file.read_text()
-    after = change(before)
-    assert after != before
-    file.write_text(after)
-
-
-def reload(deployment: Deployed) -> None:
-    deployment.run("locations", "reload", "flights", "--yes", ok=(0, 1))
 
 
 def location(deployment: Deployed, name: str) -> dict[str, Any]:

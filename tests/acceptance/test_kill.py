@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from datetime import date
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -20,7 +22,6 @@ from partita.sdk import Relation
 from partita.sdk.io.lake import read_relation
 
 FIRST, LAST = "2013-03-01", "2013-03-31"
-DAYS = 31
 
 
 def start(deployment: Deployed) -> None:
@@ -86,14 +87,35 @@ def test_a_killed_process_loses_and_doubles_nothing(flights: Deployed, flights_s
     flights.run("backfill", "create", "location:flights", "--from", FIRST, "--to", LAST, "--yes", "--no-wait")
     flights.wait("the backfill is in its middle", lambda: published(flights) > 20 and running(flights) > 0)
     pid = KILLS[kind](flights)
-    flights.wait("the killed process is gone", lambda: not psutil.pid_exists(pid))
+    flights.wait("the killed process is gone", partial(gone, pid))
     flights.wait("it was killed in the middle, not at the end", lambda: published(flights) < planned(flights))
     flights.wait("the backfill ends", lambda: state(flights) != "running", timeout_s=150)
     assert state(flights) == "success"
     # The eager consumer in the other location follows `delays`; it too must be complete and single.
     flights.wait("consumers have followed", lambda: idle(flights), timeout_s=150)
     check_published_once(flights)
-    check_figures(flights, flights_source)
+    check_figures(flights, flights_source, FIRST, LAST)
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(3600)
+def test_a_year_survives_every_kill(flights: Deployed, flights_source: Path) -> None:
+    """One backfill of the whole year; each kind of process is killed in its course, one after another."""
+    start(flights)
+    first, last = "2013-01-01", "2013-12-31"
+    flights.run("backfill", "create", "*", "--from", first, "--to", last, "--yes", "--no-wait")
+    total = planned(flights)
+    for number, kind in enumerate(KILLS, start=1):
+        share = total * number // (len(KILLS) + 1)
+        flights.wait(f"{share} of {total} cells are published", partial(reached, flights, share), timeout_s=1200)
+        pid = KILLS[kind](flights)
+        flights.wait("the killed process is gone", partial(gone, pid))
+    flights.wait("the backfill ends", lambda: state(flights) != "running", timeout_s=1800)
+    assert state(flights) == "success"
+    flights.wait("consumers have followed", lambda: idle(flights), timeout_s=300)
+    check_published_once(flights)
+    check_figures(flights, flights_source, first, last)
+    assert "Nothing to do" in flights.run("plan", "*")
 
 
 # ------------------------------------------------------------------ what the database and the lake hold
@@ -102,6 +124,14 @@ def test_a_killed_process_loses_and_doubles_nothing(flights: Deployed, flights_s
 def published(deployment: Deployed) -> int:
     [(count,)] = deployment.query("SELECT count(*) FROM task_cell WHERE state = 'published'")
     return int(count)
+
+
+def reached(deployment: Deployed, cells: int) -> bool:
+    return published(deployment) >= cells
+
+
+def gone(pid: int) -> bool:
+    return not psutil.pid_exists(pid)
 
 
 def planned(deployment: Deployed) -> int:
@@ -149,16 +179,16 @@ def check_published_once(deployment: Deployed) -> None:
     ) == [(0,)]
 
 
-def check_figures(deployment: Deployed, source: Path) -> None:
-    """What stands behind the published pointers of March is what the source has of March, day by day."""
+def check_figures(deployment: Deployed, source: Path, first: str, last: str) -> None:
+    """What stands behind the published pointers of a range is what the source has of it, day by day."""
     rows = deployment.query(
         "SELECT c.partition, c.location FROM cell c JOIN asset a ON a.id = c.asset_id WHERE a.key = 'raw/flights'"
         " AND c.data_version IS NOT NULL ORDER BY 1"
     )
-    assert len(rows) == DAYS
+    assert len(rows) == (date.fromisoformat(last) - date.fromisoformat(first)).days + 1
     given = Relation.from_parquet(source / "flights.parquet").sql(
         "select timezone('America/New_York', time_hour)::date::varchar as key, count(*) from self"
-        f" where key between '{FIRST}' and '{LAST}' group by all order by key"
+        f" where key between '{first}' and '{last}' group by all order by key"
     )
     made = [(partition, read_relation([location]).count()) for partition, location in rows]
     assert made == given.fetchall()

@@ -201,14 +201,14 @@ def list_locations(context: typer.Context, *, as_json: o.Json = False) -> None:
 
 def _say_problems(one: LocationView, output: Output) -> None:
     if one.error and one.state != "serving":
-        output.err.print(f"{one.name}: {one.error}", style="red", soft_wrap=True)
+        output.out.print(f"{one.name}: {one.error}", style="red", soft_wrap=True)
     for module in one.modules:
         if not module.ok:
-            output.err.print(f"{one.name}: {module.name} does not load", style="red", soft_wrap=True)
-            output.err.print((module.error or "").rstrip(), soft_wrap=True)
+            output.out.print(f"{one.name}: {module.name} does not load", style="red", soft_wrap=True)
+            output.out.print((module.error or "").rstrip(), soft_wrap=True)
     if one.kept_assets:
         kept = ", ".join(one.kept_assets[:5]) + (" …" if len(one.kept_assets) > 5 else "")
-        output.err.print(f"{one.name}: on their last good definition: {kept}", soft_wrap=True)
+        output.out.print(f"{one.name}: on their last good definition: {kept}", soft_wrap=True)
 
 
 @locations.command("reload")
