@@ -98,7 +98,8 @@ class AssetService:
             verdict=verdict_of(
                 summary.counts,
                 partitioned=definition is not None,
-                cadence=summary.cadence,
+                # Cells of two dimensions are no hours or months.
+                cadence=None if summary.partitions_kind == "multi" else summary.cadence,
                 external=asset.external,
                 fresh_to=summary.fresh_to,
                 next_due_at=views.next_due(definition, at),
