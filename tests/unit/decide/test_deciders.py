@@ -203,6 +203,19 @@ def test_a_cancelled_task_is_never_tried_again() -> None:
         assert update.state is TaskState.CANCELLED
 
 
+def test_a_delay_beyond_the_calendar_is_a_long_wait_and_no_error() -> None:
+    """User code names delays: one whose instant does not exist used to stop every report of the worker that had it."""
+    endless = replace(RUNNING, retry=RetryPolicy(max_retries=3, delay_s=1e300))
+    for update in (
+        retry.after_failure(endless, NOW, error="x"),
+        retry.after_failure(endless, NOW, error="x", retry_in_s=float("inf")),
+        retry.after_loss(endless, NOW, by=Actor.LAPSE, error="x"),
+    ):
+        assert update.state is TaskState.UP_FOR_RETRY
+        assert update.not_before is not None
+        assert update.not_before > NOW + timedelta(days=3000)
+
+
 # ------------------------------------------------------------------------------------------------- lapse
 def test_a_gap_in_the_pulse_extends_and_judges_nobody() -> None:
     """S-156; five seconds are still the database's own pace."""

@@ -35,11 +35,11 @@ def pulse(last_ok: datetime, now: datetime) -> Pulse:
     return Pulse(extend_s=gap.total_seconds() if gap > PULSE_GAP else 0.0)
 
 
-def lost(task: Task, cells: Sequence[TaskCell], now: datetime) -> TaskUpdate:
-    """The next state of a running task whose worker is gone. `cells` are all cells of the task."""
+def lost(task: Task, cells: Sequence[TaskCell], now: datetime, why: str = "is gone: its lease lapsed") -> TaskUpdate:
+    """The next state of a running task whose worker is gone, or does not know of it (`why`). `cells` are all its cells."""
     if cells and all(cell.state is not CellState.PENDING for cell in cells):
         # Everything was published in parts before the worker died: only the report is missing, not the work.
         return move(
             task, TaskState.SUCCESS, Actor.LAPSE, worker_id=None, outcome=task.outcome or "published", finished_at=now
         )
-    return after_loss(task, now, by=Actor.LAPSE, error=f"worker {task.worker_id} is gone: its lease lapsed")
+    return after_loss(task, now, by=Actor.LAPSE, error=f"worker {task.worker_id} {why}")

@@ -15,6 +15,7 @@ from partita.core.store.values import AttemptId, RetryPolicy, Task, TaskState, T
 
 _LOSS_DELAYS_S = (0.0, 1.0, 2.0, 4.0)  # the last one repeats
 _MAX_DOUBLINGS = 40  # beyond any cap that means something; keeps attempt 1,000 from overflowing
+_LONGEST_S = 10 * 365 * 86_400.0  # a longer wait is none that anybody means, and its instant may not even exist
 _VERSION_GONE_S = 5.0  # until the attempt's version is looked for again; its claim needs a server that has it
 
 
@@ -90,7 +91,7 @@ def wake(task: Task) -> TaskUpdate:
 
 
 def _again(task: Task, now: datetime, by: Actor, wait_s: float, *, error: str | None, **counters: int) -> TaskUpdate:
-    at = now + timedelta(seconds=wait_s)
+    at = now + timedelta(seconds=min(wait_s, _LONGEST_S))
     changes: dict[str, Any] = {**counters, "worker_id": None, "not_before": at, "error": error}
     detail = {"at": at.isoformat(), "error": error}
     return move(task, TaskState.UP_FOR_RETRY, by, **changes, reason=WaitReason.RETRY_AT, reason_detail=detail)

@@ -7,7 +7,7 @@ locks the worker rows that it judges; a claim of the same worker renews that row
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from partita.core.decide import lapse
@@ -17,6 +17,7 @@ from partita.core.duties.values import LEASE_S, Channel, Renewed, Swept
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import (
     AttemptEnd,
+    AttemptId,
     AttemptOutcome,
     CellAttempt,
     CellState,
@@ -64,6 +65,27 @@ def retire(store: Store, worker_id: WorkerId) -> None:
     store.run(lambda tx: tx.retire_worker(worker_id))
 
 
+def disown(store: Store, worker_id: WorkerId, keep: Collection[AttemptId], *, lease_s: float = LEASE_S) -> Swept:
+    """Gives back what this worker holds and does not know of: attempts of a claim whose commit it never heard of.
+
+    `keep` are the attempts that it knows. It must not claim meanwhile. Without a live lease nothing is done: the sweep does it.
+    """
+    give_back = partial(_disown, worker_id=worker_id, keep=keep, lease_s=lease_s)
+    try:
+        swept, written = store.run(partial(give_back, whole=False))
+    except Beyond:
+        swept, written = store.run(partial(give_back, whole=True))
+    return _opened(store, swept, written)
+
+
+def _disown(
+    tx: Tx, *, worker_id: WorkerId, keep: Collection[AttemptId], lease_s: float, whole: bool
+) -> tuple[Swept, Written]:
+    if not tx.renew_lease(worker_id, lease_s):
+        return Swept(judged=False), Written()
+    return _lose(tx, [worker_id], whole=whole, keep=keep, why="never heard that its claim had been committed")
+
+
 def pulse(store: Store) -> float:
     """Says that the database answers. Returns the seconds by which leases were extended because it did not (0: it did)."""
     return store.run(_pulse, durable=False)
@@ -98,17 +120,24 @@ def _sweep(tx: Tx, *, limit: int, whole: bool) -> tuple[Swept, Written]:
     return Swept(True, tuple(lapsed), swept.retried, swept.ended, len(lapsed) == limit, swept.channels), written
 
 
-def _lose(tx: Tx, workers: Sequence[WorkerId], *, whole: bool) -> tuple[Swept, Written]:
-    tasks = tx.lock_tasks_of_workers(workers)
+def _lose(
+    tx: Tx,
+    workers: Sequence[WorkerId],
+    *,
+    whole: bool,
+    keep: Collection[AttemptId] = (),
+    why: str = "is gone: its lease lapsed",
+) -> tuple[Swept, Written]:
+    tasks = [task for task in tx.lock_tasks_of_workers(workers) if task.attempt_id not in keep]
     if not tasks:
         return Swept(judged=True, workers=tuple(workers)), Written()
     now = tx.now()
     cells: dict[TaskId, list[TaskCell]] = defaultdict(list)
     for own in tx.task_cells([task.id for task in tasks]):
         cells[own.task_id].append(own)
-    moves: list[Move] = [(task, lapse.lost(task, cells[task.id], now)) for task in tasks]
+    moves: list[Move] = [(task, lapse.lost(task, cells[task.id], now, why)) for task in tasks]
     settlement = follow(tx, moves, whole=whole, now=now)
-    tx.note_attempts([note for task in tasks for note in _notes(task, cells[task.id])])
+    tx.note_attempts([note for task in tasks for note in _notes(task, cells[task.id], why)])
     tx.end_attempts(
         [AttemptEnd(t.attempt_id, AttemptOutcome.LOST, error=u.error) for t, u in moves if t.attempt_id is not None]
     )
@@ -117,12 +146,12 @@ def _lose(tx: Tx, workers: Sequence[WorkerId], *, whole: bool) -> tuple[Swept, W
     return Swept(True, tuple(workers), retried, len(moves) - retried, channels=written.channels()), written
 
 
-def _notes(task: Task, cells: Sequence[TaskCell]) -> list[CellAttempt]:
+def _notes(task: Task, cells: Sequence[TaskCell], why: str) -> list[CellAttempt]:
     if task.attempt_id is None:
         return []
-    why = f"worker {task.worker_id} is gone"
+    text = f"worker {task.worker_id} {why}"
     pending = (own.cell for own in cells if own.state is CellState.PENDING)
-    return [CellAttempt(cell, task.fence, "lost", task.attempt_id, why) for cell in pending]
+    return [CellAttempt(cell, task.fence, "lost", task.attempt_id, text) for cell in pending]
 
 
 def _opened(store: Store, swept: Swept, written: Written) -> Swept:

@@ -183,5 +183,18 @@ def lost_result(claimed: Claimed, why: str) -> AttemptResult:
     )
 
 
+def unreportable(result: AttemptResult, error: Exception) -> AttemptResult:
+    """In place of a report that the store refuses: user code said something that cannot be kept, and would say it again."""
+    return AttemptResult(
+        task_id=result.task_id,
+        attempt_id=result.attempt_id,
+        fence=result.fence,
+        outcome=AttemptOutcome.FAILED,
+        digests=result.digests,
+        versions=result.versions,
+        error=f"its report could not be stored: {type(error).__name__}: {error}",
+    )
+
+
 def _distinct(ids: Iterable[AssetId]) -> tuple[AssetId, ...]:
     return tuple(dict.fromkeys(ids))

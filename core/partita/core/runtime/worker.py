@@ -23,10 +23,10 @@ from typing import Protocol, TypeVar
 from partita.core.catalog import Catalog
 from partita.core.duties.claim import claim
 from partita.core.duties.finish import finish
-from partita.core.duties.leases import register, renew, retire
-from partita.core.duties.values import AttemptResult, Channel, Claimed, InputResolver
+from partita.core.duties.leases import disown, register, renew, retire
+from partita.core.duties.values import AttemptResult, Channel, Claimed, Finished, InputResolver
 from partita.core.logs import LogStore
-from partita.core.runtime.attempts import Outcomes, lost_result, to_request
+from partita.core.runtime.attempts import Outcomes, lost_result, to_request, unreportable
 from partita.core.runtime.wake import WakeHub
 from partita.core.store.port import Busy, Store, Unavailable
 from partita.core.store.values import AttemptId, LocationId, RunId, SnapshotId, Task, TaskCell, WorkerId
@@ -39,6 +39,8 @@ _POLL_S = 1.0
 _RETRY_S = 1.0
 _FLUSH_MOST = 500
 _RENEWALS_PER_LEASE = 5
+_REPORT_TRIES = 3
+"""Of a report that the database answers and refuses: then the attempt has failed by what it reported."""
 
 Result = TypeVar("Result")
 Pin = tuple[LocationId, SnapshotId]
@@ -97,6 +99,11 @@ class Worker:
         self._settled = settled
         self._id = _new_id()
         self._live: dict[AttemptId, _Live] = {}
+        self._unreported: set[AttemptId] = set()
+        """Attempts of which this worker has still to say how they ended: those that run, and those whose result is on its way."""
+        self._in_doubt = False
+        """Whether the database may hold attempts of ours that are not in `_unreported`."""
+        self._cancels: dict[AttemptId, asyncio.Task[None]] = {}
         self._clients: dict[str, CodeLocationClient] = {}
         self._turn = 0
         self._results: asyncio.Queue[AttemptResult] = asyncio.Queue()
@@ -128,9 +135,10 @@ class Worker:
         try:
             await self._stopping.wait()
         finally:
-            for loop in loops:
+            ending = [*loops, *self._cancels.values()]
+            for loop in ending:
                 loop.cancel()
-            await asyncio.gather(*loops, return_exceptions=True)
+            await asyncio.gather(*ending, return_exceptions=True)
             await self._give_back()
             await self._results.join()
             flusher.cancel()
@@ -164,10 +172,11 @@ class Worker:
             if not renewed.live:
                 await self._lease_lost()
             for task_id, attempt_id in renewed.cancelled:
-                await self._cancel(attempt_id, f"task {task_id} was cancelled")
+                self._cancel_soon(attempt_id, f"task {task_id} was cancelled")
 
     async def _lease_lost(self) -> None:
         log.warning("worker %s lost its lease: its %d attempts are lost; registering again", self._id, len(self._live))
+        self._unreported.clear()  # of its former life; whatever they report is refused
         for live in list(self._live.values()):
             live.job.cancel()  # leaving the stream ends the child; its result could not be published anyway
         self._id = _new_id()
@@ -181,6 +190,8 @@ class Worker:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._claimable.wait(), _POLL_S)
             self._claimable.clear()
+            if self._in_doubt:
+                await self._disown()
             free = self._capacity - len(self._live)
             if free <= 0:
                 continue  # the end of an attempt sets the event
@@ -188,7 +199,21 @@ class Worker:
                 await self._claim(free)
             except Exception as error:
                 log.warning("worker %s cannot claim: %s", self._id, _first_line(error), exc_info=not _is_outage(error))
+                self._in_doubt = True  # it may have been committed
                 await asyncio.sleep(_RETRY_S)
+
+    async def _disown(self) -> None:
+        """Gives back what nobody runs: our lease would keep it running for ever. Between claims only."""
+        self._in_doubt = False
+        known = frozenset(self._unreported)
+        swept = await self._insist(
+            partial(disown, self._store, self._id, known, lease_s=self._lease_s), "give back what it does not know of"
+        )
+        if swept.retried or swept.ended:
+            log.warning(
+                "worker %s gives back %d attempts that it does not know of", self._id, swept.retried + swept.ended
+            )
+        self._hub.wake(swept.channels)
 
     async def _claim(self, free: int) -> None:
         served = await self._db(self._directory.served)
@@ -233,6 +258,7 @@ class Worker:
         client = self._clients.get(address)
         if client is None:
             client = self._clients[address] = CodeLocationClient(address)
+        self._unreported.add(claimed.attempt_id)
         job = asyncio.create_task(self._attempt(claimed, client, server.version), name=f"attempt {claimed.attempt_id}")
         self._live[claimed.attempt_id] = _Live(claimed, client, job)
 
@@ -242,6 +268,9 @@ class Worker:
         result: AttemptResult | None = None
         try:
             result = await self._execute(claimed, client, version)
+        except Exception as error:  # without a result the task would run for ever: our lease says that we are at it
+            log.exception("worker %s: attempt %s cannot go on", self._id, claimed.attempt_id)
+            result = lost_result(claimed, f"its worker could not go on with it: {type(error).__name__}: {error}")
         finally:
             del self._live[claimed.attempt_id]
             if result is not None:  # cancelled with the lease: whatever it did is refused anyway
@@ -280,6 +309,14 @@ class Worker:
         writer.close(_now_us())
         return result
 
+    def _cancel_soon(self, attempt_id: AttemptId, reason: str) -> None:
+        """Beside the renewal of the lease, which no server that hangs may hold up."""
+        if attempt_id in self._live and attempt_id not in self._cancels:
+            self._cancels[attempt_id] = asyncio.create_task(
+                self._cancel(attempt_id, reason), name=f"cancel {attempt_id}"
+            )
+            self._cancels[attempt_id].add_done_callback(lambda _: self._cancels.pop(attempt_id))
+
     async def _cancel(self, attempt_id: AttemptId, reason: str) -> None:
         live = self._live.get(attempt_id)
         if live is None:
@@ -305,29 +342,60 @@ class Worker:
             batch = [await self._results.get()]
             while len(batch) < _FLUSH_MOST and not self._results.empty():
                 batch.append(self._results.get_nowait())
-            finished = await self._insist(partial(finish, self._store, batch), "report results")
-            self._hub.wake(finished.channels)
-            for refused in finished.refused:
-                log.warning("task %s attempt %s was refused: %s", refused.task_id, refused.attempt_id, refused.why)
+            await self._report(batch)
+            self._unreported.difference_update(result.attempt_id for result in batch)
             if self._settled is not None:
                 for result in batch:
                     self._settled(result)
             for _ in batch:
                 self._results.task_done()
 
+    async def _report(self, batch: Sequence[AttemptResult]) -> None:
+        """One report that cannot be stored must not hold up those of all the others for ever."""
+        try:
+            finished = await self._insist(partial(finish, self._store, batch), "report results", refusals=_REPORT_TRIES)
+        except Exception as error:
+            if len(batch) > 1:
+                for result in batch:
+                    await self._report([result])
+                return
+            log.exception("attempt %s: its report cannot be stored", batch[0].attempt_id)
+            try:
+                finished = await self._insist(
+                    partial(finish, self._store, [unreportable(batch[0], error)]),
+                    "report a failure",
+                    refusals=_REPORT_TRIES,
+                )
+            except Exception:
+                log.exception("attempt %s: not even its failure can be stored", batch[0].attempt_id)
+                self._in_doubt = True  # lost, then
+                return
+        self._told(finished)
+
+    def _told(self, finished: Finished) -> None:
+        self._hub.wake(finished.channels)
+        for refused in finished.refused:
+            log.warning("task %s attempt %s was refused: %s", refused.task_id, refused.attempt_id, refused.why)
+
     # ------------------------------------------------------------------ database
 
     async def _db(self, call: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
-    async def _insist(self, call: Callable[[], Result], what: str) -> Result:
-        """Until it works: an outage of the database ends no attempt. Deciders refuse what has become stale meanwhile."""
-        failures = 0
+    async def _insist(self, call: Callable[[], Result], what: str, *, refusals: int | None = None) -> Result:
+        """Until it works: an outage of the database ends no attempt. Deciders refuse what has become stale meanwhile.
+
+        With `refusals`, the error of the last of so many tries that were no outage is raised.
+        """
+        failures = refused = 0
         while True:
             try:
                 return await self._db(call)
             except Exception as error:
                 failures += 1
+                refused += not _is_outage(error)
+                if refused and refused == refusals:
+                    raise
                 if failures in {1, 10} or failures % 60 == 0:
                     log.warning(
                         "worker %s cannot %s (try %d): %s", self._id, what, failures, _first_line(error),
