@@ -122,9 +122,9 @@ class Stage:
         return CellRef(self.catalog.asset(key).id, partition)
 
     def request(
-        self, selection: str, mode: tuple[str, ...] = ("missing", "failed", "stale"), **more: Any
+        self, selection: str, mode: tuple[str, ...] = ("missing", "failed", "stale"), kind: str = "person", **more: Any
     ) -> Launched | None:
-        """Plan within the store's own transaction and launch; None when there is nothing to do."""
+        """Plan within the store's own transaction and launch; None when there is nothing to do. `kind` of its cause."""
         with self.store.begin() as tx:
             now = tx.now()
             every = {
@@ -140,7 +140,7 @@ class Stage:
             plan = assemble(self.catalog, request, decided.choices, decided.blocked)
         if plan.empty:
             return None
-        return launch(self.store, to_launch(plan, self.catalog, cause={"kind": "person", "by": "me", "text": "asked"}))
+        return launch(self.store, to_launch(plan, self.catalog, cause={"kind": kind, "by": "me", "text": "asked"}))
 
     def start(self, limit: int = 1000) -> list[Claimed]:
         """Admit and claim what can start; the attempts stay running."""

@@ -9,7 +9,9 @@ import pytest
 from partita.assets import Daily, EagerSpec, Hourly
 from partita.core.automation import run_automation
 from partita.core.duties.runs import cancel_run
+from partita.core.duties.values import REPLAN
 from partita.core.store.port import Store
+from partita.core.store.values import NewEvent
 
 DAYS = Daily("2024-01-01", end="2024-01-08")
 HOURS = Hourly("2024-01-01", end="2024-01-08")
@@ -283,6 +285,32 @@ def test_a_forced_request_for_a_running_cell_is_forced_again(stage: Any, asset_o
     stage.end(running)
     assert stage.replan().requested == 1
     assert stage.work() == 1
+
+
+def test_a_replan_that_waits_holds_up_no_other(stage: Any, asset_of: Any) -> None:
+    """The first run's cells wait for an upstream that runs; the second run's used to stand behind them, in a hot loop."""
+    stage.define([asset_of("a"), asset_of("b", None, {"a": (None, None)}, automation=EAGER), asset_of("x")])
+    stage.request("*")
+    stage.work()
+    first = stage.request("b", ("all",), kind="eager")
+    second = stage.request("x", ("all",))
+    stage.work()
+    stage.request("a", ("all",))
+    running = stage.start()
+    with stage.store.begin() as tx:
+        tx.append_events(
+            [
+                NewEvent("plan", stage.ref(key).asset_id, "", run.run_id, for_consumers=(REPLAN,))
+                for key, run in (("b", first), ("x", second))
+            ]
+        )
+    found = [stage.replan() for _ in range(2)]
+    assert [one.requested for one in found] == [1, 0]
+    assert not found[1].more
+    assert found[1].waiting == 1
+    assert [one.task.step for one in stage.start()] == ["x"]
+    stage.end(running)
+    assert not stage.replan().waiting
 
 
 def test_once_per_cause_is_recorded(graph: Any) -> None:

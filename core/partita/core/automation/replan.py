@@ -36,21 +36,36 @@ _TRIES = 20
 
 def run_replans(store: Store, catalogs: ActiveCatalog, limit: int = EVENTS) -> Automated:
     """Take the cells whose owners ended and launch what is still wanted of them."""
+    passed: set[RunId] = set()
+    while True:
+        done, waits = _visit(store, catalogs, limit, frozenset(passed))
+        if waits is None or not done.more:
+            return done
+        # It comes again when what it waits for ends; the requests of others must not stand behind it until then.
+        passed.add(waits)
+
+
+def _visit(
+    store: Store, catalogs: ActiveCatalog, limit: int, passed: Collection[RunId]
+) -> tuple[Automated, RunId | None]:
+    """One launch at most, for the first run that was not passed over; and that run, when all it did was to wait on."""
     before: dict[CellRef, int] = {}
     for _ in range(_TRIES):
         try:
-            return store.run(lambda tx: _replan(tx, catalogs, limit, dict(before)))
+            return store.run(lambda tx: _replan(tx, catalogs, limit, dict(before), passed))
         except LaunchAgain:
             continue
         except AskedBefore as known:
             before.update(known.again)
-    return Automated(more=True)
+    return Automated(more=True), None
 
 
-def _replan(tx: Tx, catalogs: ActiveCatalog, limit: int, before: Mapping[CellRef, int]) -> Automated:
+def _replan(
+    tx: Tx, catalogs: ActiveCatalog, limit: int, before: Mapping[CellRef, int], passed: Collection[RunId]
+) -> tuple[Automated, RunId | None]:
     events = tx.take_todo_skip(REPLAN, limit)
     if not events:
-        return Automated()
+        return Automated(), None
     runs = {run.id: run for run in tx.read_runs(sorted({event.run_id for event in events if event.run_id is not None}))}
     groups: dict[RunId, list[TodoEvent]] = {}
     for event in events:
@@ -58,16 +73,18 @@ def _replan(tx: Tx, catalogs: ActiveCatalog, limit: int, before: Mapping[CellRef
         if run is not None and not run.cancel_requested and run.state is not RunState.CANCELLED:
             groups.setdefault(run.id, []).append(event)
     # One launch a visit at most: a second one would claim cells while the first holds tasks, against the order of locks.
-    rest = [event for run_id in sorted(groups)[1:] for event in groups[run_id]]
+    in_turn = sorted(groups, key=lambda run_id: (run_id in passed, run_id))
+    if not in_turn or in_turn[0] in passed:
+        tx.put_back_todo(REPLAN, [event for found in groups.values() for event in found])
+        return Automated(taken=len(events)), None
+    run_id, *others = in_turn
+    rest = [event for other in others for event in groups[other]]
     tx.put_back_todo(REPLAN, rest)
-    if not groups:
-        return Automated(taken=len(events))
-    run_id = min(groups)
     visit = Visit(tx, catalogs.active(), tx.now(), before, {})
     asked, launched = _again(visit, runs[run_id], groups[run_id])
     waiting = [event for event in groups[run_id] if event.cell in visit.waits]
     tx.put_back_todo(REPLAN, waiting)
-    return Automated(
+    done = Automated(
         taken=len(events) - len(rest),
         requested=asked,
         waiting=len(waiting),
@@ -75,6 +92,7 @@ def _replan(tx: Tx, catalogs: ActiveCatalog, limit: int, before: Mapping[CellRef
         more=bool(rest),
         channels=() if launched is None else launched.channels,
     )
+    return done, run_id if launched is None and waiting else None
 
 
 def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> tuple[int, Launched | None]:
