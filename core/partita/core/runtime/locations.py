@@ -34,7 +34,10 @@ Result = TypeVar("Result")
 _LOOK_S = 0.5
 _LEASE_S = 30.0
 _RENEW_S = 8.0
+_HANDED_OVER_S = 2 * _RENEW_S
+"""What a scheduler that stops leaves of a server's lease: others that follow it renew it meanwhile, else it ends."""
 _RECONNECT_S = 1.0
+_AFTER_NONSENSE_S = 10.0
 _UNCONFIGURED_POOL_SLOTS = 4
 """A pool that an asset names and nobody has configured protects something: it starts small."""
 
@@ -49,8 +52,10 @@ class LocationSync:
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="locations")
         self._follows: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._connected: dict[str, set[str]] = {}
+        self._stopping = False
 
     async def run(self) -> None:
+        self._stopping = False
         await self._db(self._declare)
         try:
             while True:
@@ -61,6 +66,7 @@ class LocationSync:
                     self._follows.pop(pair).cancel()
                 await asyncio.sleep(_LOOK_S)  # announcements are files of other processes
         finally:
+            self._stopping = True
             follows = list(self._follows.values())
             for follow in follows:
                 follow.cancel()
@@ -91,6 +97,7 @@ class LocationSync:
         renewal: asyncio.Task[None] | None = None
         try:
             while True:
+                pause_s = _RECONNECT_S
                 try:
                     first = True
                     async for status in client.watch():
@@ -100,20 +107,28 @@ class LocationSync:
                             server_id = status.server_id
                             if renewal is not None:
                                 renewal.cancel()
-                            renewal = asyncio.create_task(self._renew(server_id))
+                            renewal = asyncio.create_task(self._renew(location, address, server_id, client))
                         await self._take(location, address, client, status, first=first)
                         first = False
                 except CodeServerError as error:
                     log.info("location %s: %s", location, error)
                 except StoreError as error:
                     log.warning("location %s: its state cannot be stored: %s", location, error)
+                except Exception:  # one server that says what we cannot use must not go unfollowed for ever
+                    log.exception("location %s: what the server at %s says cannot be used", location, address)
+                    pause_s = _AFTER_NONSENSE_S
+                if renewal is not None:
+                    renewal.cancel()
+                    renewal = None
                 if server_id:
                     await self._gone(location, address, server_id)
-                await asyncio.sleep(_RECONNECT_S)
+                await asyncio.sleep(pause_s)
         finally:
             if renewal is not None:
                 renewal.cancel()
-            if server_id:
+            if server_id and self._stopping:
+                await self._hand_over(server_id)
+            elif server_id:
                 await self._gone(location, address, server_id)
             await client.close()
 
@@ -144,17 +159,26 @@ class LocationSync:
         await self._db(partial(self._set_state, location, state, problem or None, status))
         self._hub.wake([Channel.QUEUED, Channel.EVENT])
 
-    async def _renew(self, server_id: str) -> None:
+    async def _renew(self, location: str, address: str, server_id: str, client: CodeLocationClient) -> None:
         while True:
             await asyncio.sleep(_RENEW_S)
             try:
-                await self._db(partial(self._renew_now, server_id))
-            except StoreError as error:
+                if not await self._db(partial(self._renew_now, server_id, _LEASE_S)):
+                    # Another scheduler lost sight of it; we have not.
+                    await self._take(location, address, client, await client.status(), first=True)
+            except (StoreError, CodeServerError) as error:
                 log.debug("the lease of server %s was not renewed: %s", server_id, error)
 
-    def _renew_now(self, server_id: str) -> None:
+    def _renew_now(self, server_id: str, lease_s: float) -> bool:
         with self._store.begin(durable=False) as tx:
-            tx.renew_code_server(server_id, _LEASE_S)
+            return tx.renew_code_server(server_id, lease_s)
+
+    async def _hand_over(self, server_id: str) -> None:
+        """We stop, not the server: it stays listed for those who follow it, too."""
+        try:
+            await self._db(partial(self._renew_now, server_id, _HANDED_OVER_S))
+        except StoreError as error:
+            log.debug("server %s stays listed until its lease ends: %s", server_id, error)
 
     async def _gone(self, location: str, address: str, server_id: str) -> None:
         self._connected.get(location, set()).discard(address)
