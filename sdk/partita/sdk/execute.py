@@ -36,6 +36,7 @@ from partita.sdk.runtime_values import (
 )
 from partita.sdk.snapshot import StepHandle
 
+_LONGEST_VERSION = 1024
 _OWN_FOLDER = str(Path(__file__).parent)
 
 
@@ -271,6 +272,12 @@ def _with_said(written: Written, given: Given, context: Context) -> Written:
     version = written.data_version if said.data_version is None else said.data_version
     if not version:
         raise PartitaError('Output(data_version="")', rule="a data version is not empty", fix="leave it out")
+    if len(version) > _LONGEST_VERSION:
+        raise PartitaError(
+            f"Output(data_version=...) has {len(version):,} characters",
+            rule=f"a data version has at most {_LONGEST_VERSION:,}: it is compared whole, never cut",
+            fix="give a digest of it",
+        )
     rows = {"rows": written.rows} if written.rows >= 0 else {}
     metadata = checked_metadata({**rows, **written.metadata, **context.attached_metadata, **said.metadata})
     return replace(written, data_version=version, metadata=metadata)

@@ -276,6 +276,18 @@ def test_assets_that_write_themselves_say_their_version_or_get_a_unique_one() ->
     assert result.versions("orders") == {"a": "v7", "b": "attempt:inprocess-2"}
 
 
+def test_a_data_version_is_short_because_it_is_never_cut() -> None:
+    """Two versions that differ behind the cut would be one."""
+
+    @asset(io=None)
+    def orders(context: Context) -> Output[None]:
+        return Output(data_version="v" * 1025)
+
+    result = run(orders)
+    assert not result.success
+    assert "at most 1,024" in str(result.failures)
+
+
 def test_inputs_can_be_facts_optional_given_and_remote() -> None:
     source = external("source", partitions=DAYS)
 
