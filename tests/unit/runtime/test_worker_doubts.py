@@ -264,3 +264,14 @@ async def test_a_server_that_does_not_answer_a_cancel_costs_no_lease(tmp_path: P
 
         await world.until(renewed)
         assert len(world.store.rows("worker")) == 1
+
+
+async def test_a_lost_lease_is_found_out_once(tmp_path: Path) -> None:
+    """The loops that claim and renew may both find it out: the second one ended what the first had begun anew."""
+    async with serving(tmp_path) as world:
+        await world.until(lambda: bool(world.store.rows("worker")))
+        old = world.worker.id
+        with world.store.begin() as tx:
+            tx.mark_workers_gone([old])
+        await asyncio.gather(world.worker._lease_lost(old), world.worker._lease_lost(old))
+        assert {row["id"]: row["state"] for row in world.store.rows("worker")} == {old: "gone", world.worker.id: "live"}

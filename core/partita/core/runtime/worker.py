@@ -110,6 +110,7 @@ class Worker:
         self._claimable = asyncio.Event()
         self._cancelled = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._entering = asyncio.Lock()
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="worker-db")
 
     def __repr__(self) -> str:
@@ -126,7 +127,7 @@ class Worker:
 
     async def run(self) -> None:
         """Serves until `stop` is called from this loop."""
-        await self._insist(partial(self._register), "register")
+        await self._insist(partial(self._register, self._id), "register")
         loops = [
             asyncio.create_task(self._claim_loop(), name="claim"),
             asyncio.create_task(self._lease_loop(), name="lease"),
@@ -152,9 +153,14 @@ class Worker:
 
     # ------------------------------------------------------------------ lease
 
-    def _register(self) -> None:
+    def _register(self, worker_id: WorkerId) -> None:
         swept = register(
-            self._store, self._id, host=platform.node(), pid=os.getpid(), capacity=self._capacity, lease_s=self._lease_s
+            self._store,
+            worker_id,
+            host=platform.node(),
+            pid=os.getpid(),
+            capacity=self._capacity,
+            lease_s=self._lease_s,
         )
         self._hub.wake(swept.channels)
 
@@ -163,24 +169,32 @@ class Worker:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._cancelled.wait(), self._lease_s / _RENEWALS_PER_LEASE)
             self._cancelled.clear()
+            worker_id = self._id
             try:
-                renewed = await self._db(partial(renew, self._store, self._id, lease_s=self._lease_s))
+                renewed = await self._db(partial(renew, self._store, worker_id, lease_s=self._lease_s))
             except Exception as error:  # the database is away: nobody judges leases then either
                 log.warning("worker %s cannot renew its lease: %s", self._id, _first_line(error))
                 await asyncio.sleep(_RETRY_S)
                 continue
             if not renewed.live:
-                await self._lease_lost()
+                await self._lease_lost(worker_id)
             for task_id, attempt_id in renewed.cancelled:
                 self._cancel_soon(attempt_id, f"task {task_id} was cancelled")
 
-    async def _lease_lost(self) -> None:
-        log.warning("worker %s lost its lease: its %d attempts are lost; registering again", self._id, len(self._live))
-        self._unreported.clear()  # of its former life; whatever they report is refused
-        for live in list(self._live.values()):
-            live.job.cancel()  # leaving the stream ends the child; its result could not be published anyway
-        self._id = _new_id()
-        await self._insist(self._register, "register again")
+    async def _lease_lost(self, worker_id: WorkerId) -> None:
+        """Both loops may find it out; the second one must not end what the first has begun anew."""
+        async with self._entering:
+            if worker_id != self._id:
+                return
+            log.warning(
+                "worker %s lost its lease: its %d attempts are lost; registering again", worker_id, len(self._live)
+            )
+            for live in list(self._live.values()):
+                live.job.cancel()  # leaving the stream ends the child; its result could not be published anyway
+            self._unreported.clear()  # of its former life; whatever they report is refused
+            again = _new_id()
+            await self._insist(partial(self._register, again), "register again")
+            self._id = again
         self._claimable.set()
 
     # ------------------------------------------------------------------ claim
@@ -216,6 +230,7 @@ class Worker:
         self._hub.wake(swept.channels)
 
     async def _claim(self, free: int) -> None:
+        worker_id = self._id
         served = await self._db(self._directory.served)
         if not served:
             return
@@ -223,7 +238,7 @@ class Worker:
             partial(
                 claim,
                 self._store,
-                self._id,
+                worker_id,
                 sorted(served),
                 free,
                 self._directory.resolver,
@@ -233,7 +248,7 @@ class Worker:
         )
         self._hub.wake(claims.channels)
         if not claims.live:
-            await self._lease_lost()
+            await self._lease_lost(worker_id)
             return
         for claimed in claims.claimed:
             self._start(claimed, served)
