@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 from hypothesis import given
@@ -68,3 +69,54 @@ def test_any_key_and_any_text_has_a_place(tmp_path_factory: object, partition: s
     writer.close(2)
     assert (folder / name).resolve().is_relative_to(folder.resolve())
     assert [line.text for line in store.read(name).lines] == [text.encode(errors="replace").decode()]
+
+
+def test_a_line_that_is_longer_than_a_page_is_read(tmp_path: Path) -> None:
+    """A traceback of 64 Ki characters has more bytes than a page: its log used to end before it, for ever."""
+    store = LogStore(tmp_path)
+    name = name_of(store, "x")
+    writer = store.writer(name)
+    writer.write([(1, "system", "ERROR", "\x01" * 65_536), (2, "stdout", "", "behind")])
+    writer.close(3)
+    first = store.read(name)
+    rest = store.read(name, offset=first.next_offset)
+    assert [len(line.text) for line in (*first.lines, *rest.lines)] == [65_536, 6]
+    assert rest.complete
+
+
+def test_an_offset_inside_a_line_shows_what_follows_it(tmp_path: Path) -> None:
+    store = LogStore(tmp_path)
+    name = name_of(store, "x")
+    store.writer(name).write([(1, "stdout", "", "one"), (2, "stdout", "", "two")])
+    size = (tmp_path / name).stat().st_size
+    for offset in range(1, size):
+        assert {line.text for line in store.read(name, offset=offset).lines} <= {"two"}
+
+
+def test_a_disk_that_fills_up_loses_lines_and_spoils_none(tmp_path: Path) -> None:
+    store = LogStore(tmp_path)
+    name = name_of(store, "x")
+    writer = store.writer(name)
+    writer.write([(1, "stdout", "", "before")])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / name).stat().st_size + 10, hard))
+    try:
+        writer.write([(2, "stdout", "", "lost")])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    writer.write([(3, "stdout", "", "after")])
+    writer.close(4)
+    page = store.read(name)
+    assert [(line.n, line.text) for line in page.lines] == [
+        (0, "before"),
+        (1, "after"),
+        (2, "1 lines were dropped: the log could not be written"),
+    ]
+    assert page.complete
+
+
+def test_a_name_that_no_file_can_have_is_an_empty_log(tmp_path: Path) -> None:
+    store = LogStore(tmp_path)
+    name = store.name(asset="é" * 100, partition="", run_id=1, task_id=2, attempt_id=3)
+    store.writer(name).write([(1, "stdout", "", "nowhere")])
+    assert store.read(name).lines == ()

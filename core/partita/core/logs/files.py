@@ -8,9 +8,12 @@ dropped and counted.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -57,7 +60,13 @@ class LogStore:
             with (self._folder / name).open("rb") as file:
                 file.seek(offset)
                 block = file.read(_PAGE_BYTES)
+                if b"\n" not in block:
+                    block += file.readline()  # one line, a long traceback, is more than a page
         except FileNotFoundError:
+            return LogPage((), offset, complete=False)
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:  # which also its writer met: there is no such log
+                raise
             return LogPage((), offset, complete=False)
         lines: list[LogLine] = []
         complete = False
@@ -65,7 +74,9 @@ class LogStore:
             if not raw.endswith(b"\n") or len(lines) >= limit:
                 break
             offset += len(raw)
-            line = LogLine(*json.loads(raw))
+            line = _parsed(raw)
+            if line is None:
+                continue
             if line.stream == "end":
                 complete = True
                 break
@@ -90,8 +101,7 @@ class LogWriter:
         )
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab") as file:
-                file.write(text.encode(errors="replace"))  # lone surrogates are legal in str, not in UTF-8
+            _append(self._path, text.encode(errors="replace"))  # lone surrogates are legal in str, not in UTF-8
         except OSError:
             # A full or missing disk loses log lines, never work.
             self.dropped += len(rows)
@@ -104,6 +114,27 @@ class LogWriter:
                 [(at_us, "system", "WARNING", f"{self.dropped} lines were dropped: the log could not be written")]
             )
         self.write([(at_us, "end", "", "")])
+
+
+def _append(path: Path, content: bytes) -> None:
+    """All of it or nothing: half a line would spoil the one that is written behind it when there is room again."""
+    with path.open("ab", buffering=0) as file:
+        end = file.seek(0, os.SEEK_END)
+        try:
+            while content:
+                content = content[file.write(content) :]
+        except OSError:
+            with suppress(OSError):
+                file.truncate(end)
+            raise
+
+
+def _parsed(raw: bytes) -> LogLine | None:
+    """None for the rest of a line into which somebody's offset points."""
+    try:
+        return LogLine(*json.loads(raw))
+    except (ValueError, TypeError):
+        return None
 
 
 def _file_part(text: str) -> str:
