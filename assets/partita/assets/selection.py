@@ -11,7 +11,8 @@ a and b, a or b, not a, (a or b)+                          a comma means or; not
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -38,6 +39,7 @@ _FIELDS: dict[str, Callable[[AssetSpec, str], Iterable[str]]] = {
     "location": lambda spec, location: [location],
 }
 _DOWN = re.compile(r"\+(\d*)")
+_DEEPEST = 100  # of brackets and `not` within each other: the parser descends by calls
 Keys = frozenset[AssetKey]
 
 
@@ -93,6 +95,7 @@ class _Parser:
         self._text = text
         self._tokens = tokens
         self._at = 0
+        self._deep = 0
 
     def peek(self) -> _Token | None:
         return self._tokens[self._at] if self._at < len(self._tokens) else None
@@ -116,7 +119,8 @@ class _Parser:
 
     def _negation(self) -> Keys:
         if self._take("word", "not"):
-            return frozenset(self._graph.assets) - self._negation()
+            with self._deeper():
+                return frozenset(self._graph.assets) - self._negation()
         return self._reach()
 
     def _reach(self) -> Keys:
@@ -132,7 +136,8 @@ class _Parser:
 
     def _atom(self) -> Keys:
         if self._take("punct", "("):
-            chosen = self.alternatives()
+            with self._deeper():
+                chosen = self.alternatives()
             if not self._take("punct", ")"):
                 raise self.wrong("expected ')'")
             return chosen
@@ -143,6 +148,17 @@ class _Parser:
         if token.kind == "field":
             return self._by_field(token.field, token.text)
         return self._by_key(token.text) if token.kind == "word" else self._exactly(token.text)
+
+    @contextmanager
+    def _deeper(self) -> Iterator[None]:
+        self._deep += 1
+        if self._deep > _DEEPEST:
+            raise SelectionError(
+                f"selection {self._text[:40]!r}... is nested more than {_DEEPEST} deep",
+                fix="leave out brackets and `not`",
+            )
+        yield
+        self._deep -= 1
 
     def _take(self, kind: str, text: str | None = None) -> _Token | None:
         token = self.peek()
@@ -197,4 +213,5 @@ _KEYWORDS_OF: dict[str, tuple[str, ...]] = {"word": ("and", "or", "not"), "quote
 
 
 def _depth(token: _Token) -> int | None:
-    return int(token.text) if token.text else None
+    # More digits than any graph is deep mean all of it (and int() refuses thousands of them).
+    return int(token.text) if token.text and len(token.text) < 10 else None

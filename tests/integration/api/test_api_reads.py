@@ -149,6 +149,29 @@ def test_refusals_say_what_the_rule_and_the_fix(world: Any, client: httpx.Client
     assert answer.status_code == 400
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "runs/{}",
+        "runs/{}/tasks",
+        "tasks/{}",
+        "attempts/{}",
+        "attempts/{}/log",
+        "backfills/{}",
+        "plans/{}",
+        "runs?offset={}",
+        "backfills?offset={}",
+        "asset/strip?key=raw/flights&lo={}",
+    ],
+)
+@pytest.mark.parametrize("number", [2**63, 10**30, -(2**63) - 1])
+def test_numbers_beyond_the_databases_are_refused_by_name(client: httpx.Client, path: str, number: int) -> None:
+    """Law 10: they used to be a failure of the API."""
+    answer = client.get("/api/v1/" + path.format(number))
+    assert answer.status_code == 422
+    assert "cannot be used" in answer.json()["error"]["what"]
+
+
 def test_a_module_that_does_not_load_keeps_its_assets_and_is_shown_with_its_error(
     world: Any, client: httpx.Client
 ) -> None:

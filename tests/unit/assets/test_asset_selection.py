@@ -110,3 +110,14 @@ def test_a_bare_name_resolves_to_the_one_key_that_ends_in_it() -> None:
     single = AssetGraph([AssetSpec(key=asset_key("raw/orders"))])
     assert select_assets(single, "orders") == ("raw/orders",)
     assert select_assets(single, "+orders+") == ("raw/orders",)
+
+
+@pytest.mark.parametrize("text", ["(" * 2000, "not " * 3000 + "delays", "(" * 101 + "delays" + ")" * 101])
+def test_nesting_is_refused_before_the_parser_runs_out_of_stack(text: str) -> None:
+    with pytest.raises(SelectionError, match="nested more than 100 deep"):
+        select_assets(graph, text)
+    assert select_assets(graph, "(" * 99 + "delays" + ")" * 99) == ("delays",)
+
+
+def test_a_depth_of_any_number_of_digits_is_all_of_it() -> None:
+    assert select_assets(graph, "raw/flights+" + "9" * 5000) == select_assets(graph, "raw/flights+")

@@ -17,7 +17,7 @@ from partita.ui.api.models import (
     Strip,
     Why,
 )
-from partita.ui.api.routes.common import ERRORS, Key, Limit, Offset, Use
+from partita.ui.api.routes.common import ERRORS, Key, Limit, Offset, Ordinal, Use
 
 router = APIRouter(tags=["assets"], responses=ERRORS)
 
@@ -36,8 +36,8 @@ def get_asset(use: Use, key: Key) -> AssetDetail:
 def get_strip(
     use: Use,
     key: Key,
-    lo: Annotated[int | None, Query(ge=0)] = None,
-    hi: Annotated[int | None, Query(ge=0)] = None,
+    lo: Ordinal = None,
+    hi: Ordinal = None,
     buckets: Annotated[int, Query(ge=1, le=2000)] = 400,
     where: Annotated[str | None, Query(description="JSON object: dimension -> key")] = None,
 ) -> Strip:

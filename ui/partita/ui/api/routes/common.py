@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Path, Query, Request
 
 from partita.ui.api.models import ErrorBody
 from partita.ui.api.services import Services
@@ -17,6 +17,9 @@ def _services(request: Request) -> Services:
 
 Use = Annotated[Services, Depends(_services)]
 Key = Annotated[str, Query(min_length=1, description="An asset's key")]
-Offset = Annotated[int, Query(ge=0)]
+_MOST = 2**63 - 1  # of a bigint: beyond it Postgres refuses the statement
+Id = Annotated[int, Path(ge=0, le=_MOST)]
+Offset = Annotated[int, Query(ge=0, le=_MOST)]
+Ordinal = Annotated[int | None, Query(ge=0, le=_MOST)]
 Limit = Annotated[int, Query(ge=1, le=500)]
 ERRORS: dict[int | str, dict[str, object]] = {"4XX": {"model": ErrorBody}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from partita.ui.api.models import ErrorBody, LaunchRequest, LaunchView, PlanRequest, PlanView
-from partita.ui.api.routes.common import ERRORS, Use
+from partita.ui.api.routes.common import ERRORS, Id, Use
 
 router = APIRouter(tags=["plans"], responses=ERRORS)
 
@@ -16,10 +16,10 @@ def create_plan(use: Use, request: PlanRequest) -> PlanView:
 
 
 @router.get("/plans/{plan_id}", operation_id="getPlan")
-def get_plan(use: Use, plan_id: int) -> PlanView:
+def get_plan(use: Use, plan_id: Id) -> PlanView:
     return use.plans.get(plan_id)
 
 
 @router.post("/plans/{plan_id}/launch", operation_id="launchPlan", responses={409: {"model": ErrorBody}})
-def launch_plan(use: Use, plan_id: int, request: LaunchRequest) -> LaunchView:
+def launch_plan(use: Use, plan_id: Id, request: LaunchRequest) -> LaunchView:
     return use.plans.launch(plan_id, request)

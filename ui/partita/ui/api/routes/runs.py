@@ -18,7 +18,7 @@ from partita.ui.api.models import (
     TaskDetail,
     TaskList,
 )
-from partita.ui.api.routes.common import ERRORS, Limit, Offset, Use
+from partita.ui.api.routes.common import ERRORS, Id, Limit, Offset, Use
 from partita.ui.api.sse import log_stream
 
 router = APIRouter(tags=["runs"], responses=ERRORS)
@@ -30,14 +30,14 @@ def list_runs(use: Use, state: str | None = None, offset: Offset = 0, limit: Lim
 
 
 @router.get("/runs/{run_id}", operation_id="getRun")
-def get_run(use: Use, run_id: int) -> RunDetail:
+def get_run(use: Use, run_id: Id) -> RunDetail:
     return use.runs.detail(run_id)
 
 
 @router.get("/runs/{run_id}/tasks", operation_id="listTasks")
 def list_tasks(
     use: Use,
-    run_id: int,
+    run_id: Id,
     state: str | None = None,
     asset: str | None = None,
     offset: Offset = 0,
@@ -47,24 +47,24 @@ def list_tasks(
 
 
 @router.post("/runs/{run_id}/cancel", operation_id="cancelRun")
-def cancel_run(use: Use, run_id: int) -> RunSummary:
+def cancel_run(use: Use, run_id: Id) -> RunSummary:
     return use.runs.cancel(run_id)
 
 
 @router.get("/tasks/{task_id}", operation_id="getTask")
-def get_task(use: Use, task_id: int) -> TaskDetail:
+def get_task(use: Use, task_id: Id) -> TaskDetail:
     return use.runs.task(task_id)
 
 
 @router.get("/attempts/{attempt_id}", operation_id="getAttempt")
-def get_attempt(use: Use, attempt_id: int) -> AttemptDetail:
+def get_attempt(use: Use, attempt_id: Id) -> AttemptDetail:
     return use.runs.attempt(attempt_id)
 
 
 @router.get("/attempts/{attempt_id}/log", operation_id="getLog")
 def get_log(
     use: Use,
-    attempt_id: int,
+    attempt_id: Id,
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 1000,
     search: str | None = None,
@@ -79,7 +79,7 @@ def get_log(
     response_class=Response,
     responses={200: {"content": {"text/event-stream": {}}}},
 )
-async def stream_log(use: Use, attempt_id: int, request: Request, offset: Offset = 0) -> Response:
+async def stream_log(use: Use, attempt_id: Id, request: Request, offset: Offset = 0) -> Response:
     return await log_stream(use.logs, attempt_id, request, offset=offset)
 
 
@@ -89,10 +89,10 @@ def list_backfills(use: Use, offset: Offset = 0, limit: Limit = 50) -> BackfillL
 
 
 @router.get("/backfills/{backfill_id}", operation_id="getBackfill")
-def get_backfill(use: Use, backfill_id: int) -> BackfillView:
+def get_backfill(use: Use, backfill_id: Id) -> BackfillView:
     return use.runs.backfill(backfill_id)
 
 
 @router.post("/backfills/{backfill_id}/cancel", operation_id="cancelBackfill")
-def cancel_backfill(use: Use, backfill_id: int) -> BackfillView:
+def cancel_backfill(use: Use, backfill_id: Id) -> BackfillView:
     return use.runs.cancel_backfill(backfill_id)
