@@ -766,6 +766,36 @@ def test_queued_tasks_say_what_they_wait_for(world: World) -> None:
     assert reason() == WaitReason.NO_WORKER
 
 
+def test_tasks_that_no_server_can_run_leave_the_pool_to_others(world: World) -> None:
+    """Law 7, S-007: a version that was gone for good used to hold every slot of a pool that others share."""
+    with world.memory.begin() as tx:
+        location = tx.put_location("flights")
+        tx.put_snapshot(location, "hash-1", body=b"", effective=b"", kept=[])
+        other = tx.put_location("other")
+        snapshot, _ = tx.put_snapshot(other, "hash-2", body=b"", effective=b"", kept=[])
+        tx.put_code_server("c2", other, "addr", ["hash-2"], 1000)
+        tx.set_pool(Pool("narrow", 2))
+    lost = world.launch(*(step(n, pools=[("narrow", 1)]) for n in (1, 2)))
+    served = world.launch(step(3, pools=[("narrow", 1)], location_id=other, snapshot_id=snapshot))
+    assert admit(world.store).queued == 2
+    explain(world.store)
+    world.clock.forward(10)
+    explain(world.store)
+    assert admit(world.store).queued == 0
+    world.clock.forward(6)
+    assert explain(world.store).channels == (Channel.SCHEDULED,)
+    assert {world.task(task_id)["state"] for task_id in lost.task_ids} == {"up_for_retry"}
+    assert world.of_step("s1")["reason"] == WaitReason.NO_SERVER
+    assert admit(world.store).queued == 1
+    assert world.task(served.task_ids[0])["state"] == "queued"
+    world.clock.forward(16)
+    assert wake_retries(world.store).tasks == 2
+    admit(world.store)
+    world.run_all()
+    assert world.of_step("s1")["attempt_number"] == 1
+    assert world.of_step("s1")["state"] == "success"
+
+
 def test_a_part_never_reports_for_a_task_that_is_not_there(world: World) -> None:
     nobody = AttemptResult(world.launch(step(1)).task_ids[0], 7, Fence(7), AttemptOutcome.SUCCESS)  # type: ignore[arg-type]
     assert publish_part(world.store, nobody).refused is not None

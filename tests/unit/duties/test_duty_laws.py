@@ -337,7 +337,7 @@ def check_invariants(tables: dict[str, list[dict[str, Any]]]) -> None:
         elif row["state"] not in TERMINAL:
             assert row["waiting_on"] == len(open_above) == 0
         if row["state"] == "up_for_retry":
-            assert row["reason"] in ("retry_at", "version_gone")
+            assert row["reason"] in ("retry_at", "version_gone", "no_server")
             assert row["not_before"] is not None
         assert (row["state"] == "running") == (row["worker_id"] is not None)
         assert (row["finished_at"] is not None) == (row["state"] in TERMINAL)

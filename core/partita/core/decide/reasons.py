@@ -16,6 +16,13 @@ from partita.core.store.values_definitions import CodeServer, QueuedPin
 
 # A task that is claimed within this time was not waiting for anybody.
 CLAIM_GRACE = timedelta(seconds=2)
+# A server that restarts is back within this time. After it the task gives its slots back (law 7) and is queued again later,
+# behind those that became ready meanwhile: a location that is down must not fill the pools of all others.
+SERVER_GRACE = timedelta(seconds=15)
+ASIDE = timedelta(seconds=15)
+
+
+_NOBODY_CAN_RUN_IT = frozenset({WaitReason.NO_SERVER, WaitReason.VERSION_GONE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +48,13 @@ def cause_of(pin: QueuedPin, servers: Sequence[CodeServer], workers: Sequence[Wo
 
 
 def explain(task: Task, cause: Cause, now: datetime) -> TaskUpdate | None:
-    """The new reason of a queued task; None when it stays."""
+    """The new reason of a queued task, or its step aside; None when it stays."""
+    if cause.reason in _NOBODY_CAN_RUN_IT and task.queued_at is not None and task.queued_at <= now - SERVER_GRACE:
+        at = now + ASIDE
+        return move(
+            task, TaskState.UP_FOR_RETRY, Actor.EXPLAIN, reason=cause.reason, reason_detail=cause.detail,
+            not_before=at, ready_at=at, queued_at=None,
+        )  # fmt: skip
     binds = cause.at_once or (task.queued_at is not None and task.queued_at <= now - CLAIM_GRACE)
     reason = cause.reason if binds else None
     if reason is task.reason:

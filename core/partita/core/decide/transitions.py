@@ -31,7 +31,7 @@ class Actor(StrEnum):
     LAPSE = "lapse"  # the attempt's worker is gone
     WAKE = "wake"  # a retry's time has come
     CANCEL = "cancel"
-    EXPLAIN = "explain"  # only the reason changes
+    EXPLAIN = "explain"  # only the reason changes, or the slots of one that nobody can run come free
 
 
 class IllegalTransition(Exception):
@@ -126,6 +126,12 @@ def _only_reason(before: Task, after: TaskUpdate) -> bool:
 _S = TaskState
 _NOT_STARTED = (_S.NONE, _S.SCHEDULED, _S.QUEUED, _S.DEFERRED, _S.UP_FOR_RETRY, _S.AWAITING_INPUT)
 
+
+def _waits_aside(before: Task, after: TaskUpdate) -> bool:
+    no_attempt = (after.fence, after.attempt_number, after.worker_id) == (before.fence, before.attempt_number, None)
+    return no_attempt and after.not_before is not None and after.reason is not None
+
+
 TABLE: tuple[Transition, ...] = (
     Transition(_S.NONE, _S.NONE, Actor.SETTLE, _counts, "an upstream ended and others have not"),
     Transition(_S.NONE, _S.SCHEDULED, Actor.SETTLE, _ready, "the last upstream ended and the rule says run"),
@@ -150,6 +156,9 @@ TABLE: tuple[Transition, ...] = (
     Transition(_S.RUNNING, _S.RUNNING, Actor.CANCEL, _asks_to_stop, "running: its worker is asked to stop it"),
     Transition(_S.SCHEDULED, _S.SCHEDULED, Actor.EXPLAIN, _only_reason, "another pool binds"),
     Transition(_S.QUEUED, _S.QUEUED, Actor.EXPLAIN, _only_reason, "another shortage of workers or servers binds"),
+    Transition(
+        _S.QUEUED, _S.UP_FOR_RETRY, Actor.EXPLAIN, _waits_aside, "no server of its version has come for a while"
+    ),
 )
 
 _BY_MOVE = {(t.source, t.target, t.actor): t for t in TABLE}

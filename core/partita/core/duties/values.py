@@ -343,3 +343,4 @@ class CancelledRun:
 @dataclass(frozen=True, slots=True)
 class Explained:
     changed: int
+    channels: tuple[Channel, ...] = ()

@@ -122,7 +122,7 @@ class Scheduler:
         return False
 
     def _explain(self) -> bool:
-        explain(self._store)
+        self._hub.wake(explain(self._store).channels)
         return False
 
     def _expire_plans(self) -> bool:
