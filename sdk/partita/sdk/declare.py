@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from partita.assets import (
@@ -18,6 +18,7 @@ from partita.assets import (
     StaticPartitions,
     TimePartitions,
     asset_key,
+    suggest,
 )
 from partita.sdk.collector import CallSite, caller, current
 from partita.sdk.definitions import (
@@ -98,7 +99,7 @@ def asset(
 
     def declare(made_by: Callable[..., Any], site: CallSite) -> StepDef:
         out = Out(_docstring(made_by, description), io, partition_columns, kinds, {}, metadata or {})
-        return _step(made_by, site, {key if key is not None else made_by.__name__: out}, _Options(**options))
+        return _step(made_by, site, {key if key is not None else made_by.__name__: out}, _options(options))
 
     if function is None:
         return _AssetDecorator(declare)
@@ -249,7 +250,7 @@ def defaults(
         group=group,
         owner=owner,
         tags=dict(tags or {}),
-        retries=retries,
+        retries=_checked_retries(retries, "defaults()"),
         pools=None if pool is None else _pools(pool, "defaults()"),
         timeout_s=None if timeout is None else seconds(timeout, what="defaults(timeout=)"),
     )
@@ -273,6 +274,32 @@ class _Options:
     owner: str | None = None
     tags: Mapping[str, str] | None = None
     isolation: Literal["fork", "spawn"] = "fork"
+
+
+def _options(given: Mapping[str, Any]) -> _Options:
+    """The options of `@asset` by name; it takes them as they come, so a name that is none of them is refused here."""
+    known = [one.name for one in fields(_Options)]
+    for name in given:
+        if name not in known:
+            own = ["key", "partition_columns", "io", "kinds", "description", "metadata"]
+            raise DefinitionError(
+                f"@asset has no option {name!r}",
+                rule=f"its options are {', '.join(sorted([*known, *own]))}",
+                fix=suggest(name, [*known, *own]),
+            )
+    return _Options(**given)
+
+
+def _checked_retries(retries: object, owner: str) -> RetryPolicy | None:
+    if retries is None or isinstance(retries, RetryPolicy):
+        return retries
+    raise DefinitionError(
+        f"{owner}: retries={retries!r}",
+        rule="retries are a RetryPolicy",
+        fix=f"write RetryPolicy({retries})"
+        if isinstance(retries, int)
+        else 'write for example RetryPolicy(3, delay="30s")',
+    )
 
 
 def _step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, Out], options: _Options) -> StepDef:
@@ -312,7 +339,7 @@ def _step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, Out],
         assets=tuple(assets),
         deps=tuple(asset_key(one) if isinstance(one, str) else one for one in options.deps),
         options=StepOptions(
-            retries=options.retries or said.retries or RetryPolicy(),
+            retries=_checked_retries(options.retries, owner) or said.retries or RetryPolicy(),
             batch=options.batch,
             automation=options.automation or manual(),
             pools=pools,

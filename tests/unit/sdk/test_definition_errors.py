@@ -50,6 +50,15 @@ CASES = {
     "partitions as text": ("@asset(partitions='daily')\ndef one() -> Relation: ...\n", ["partitions='daily'", "Daily(...)"]),
     "bad duration": ("@asset(timeout='soon')\ndef one() -> Relation: ...\n", ["timeout is 'soon'", '"30s"']),
     "bad retries": ("defaults(retries=RetryPolicy(-1))\n", ["RetryPolicy(max_retries=-1)"]),
+    "retries as a number": (
+        "@asset(retries=3)\ndef one() -> Relation: ...\n",
+        ["m.py:3", "asset 'one': retries=3", "write RetryPolicy(3)"],
+    ),
+    "default retries as a number": ("defaults(retries=3)\n", ["defaults(): retries=3", "write RetryPolicy(3)"]),
+    "unknown option": (
+        "@asset(partition=Daily('2013-01-01'))\ndef one() -> Relation: ...\n",
+        ["@asset has no option 'partition'", "did you mean 'partitions'"],
+    ),
     "per on one dimension": (
         "@asset(partitions=Daily('2013-01-01'), batch=per(day='7d'))\ndef one() -> Relation: ...\n",
         ["asset 'one': batch=per(...) on an asset with one dimension or none"],
