@@ -82,6 +82,8 @@ def test_dimensions(text: str, count: int) -> None:
         (days, "2013-01-01,,2013-01-02", "empty part"),
         (days, "2013-01-01..2013-01-02..2013-01-03", "more than one"),
         (days, "2013-01-05..2013-01-01", "FROM lies before TO"),
+        (days, "2013-02..2013-01-05", "swap the two"),
+        (origins, "LGA..EWR", "swap the two"),
         (days, "tomorrow", "keys look like"),
         (origins, "JFX", "did you mean 'JFK'?"),
         (weather, "orign=JFK", "did you mean 'origin'?"),

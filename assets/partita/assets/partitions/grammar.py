@@ -81,7 +81,7 @@ def _item(space: PartitionSpace, item: str, whole: str) -> PartitionSet:
     lower, upper = (_text(side) if side.strip() else None for side in sides)
     chosen = space.span(lower, upper)
     if not chosen and space.size and lower is not None and upper is not None:
-        raise SelectionError(f"range {item!r} is empty", rule="FROM lies before TO")
+        raise SelectionError(f"range {item!r} is empty", rule="FROM lies before TO", fix="swap the two")
     return chosen
 
 

@@ -12,7 +12,7 @@ from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from partita.assets.errors import UnknownPartition
+from partita.assets.errors import SelectionError, UnknownPartition
 from partita.assets.keys import PartitionKey
 from partita.assets.partitions.cron import Cron
 from partita.assets.partitions.definitions import TimePartitions
@@ -91,9 +91,14 @@ class TimeSpace(PartitionSpace):
         """The windows that start from the begin of one key or period to the end of another.
 
         The sides need not be keys themselves: a range of dates serves daily, weekly and monthly schemes alike.
+        Raises SelectionError when they are the wrong way round.
         """
         start = 0 if from_key is None else self._readable(from_key).start
         stop = self.size if to_key is None else self._readable(to_key).stop
+        if from_key is not None and to_key is not None and start > stop:
+            raise SelectionError(
+                f"range '{from_key}..{to_key}' is empty", rule="FROM lies before TO", fix="swap the two"
+            )
         return self._existing(start, stop)
 
     def containing(self, instant: datetime) -> int | None:
