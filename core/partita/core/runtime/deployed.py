@@ -41,12 +41,14 @@ class Deployed:
         hidden = {"PARTITA_DATABASE_URL", "PARTITA_HOME", "PARTITA_PROJECT", "PARTITA_LAKE", "PARTITA_API_PORT"}
         inherited = {name: value for name, value in os.environ.items() if name not in hidden}
         self.env = {
-            **inherited, "PARTITA_PROJECT": str(folder), "PARTITA_API_PORT": str(self.port), STOP_WITH_PARENT: "1", **(env or {}),
+            **inherited, "PARTITA_PROJECT": str(folder), "PARTITA_API_PORT": str(self.port), STOP_WITH_PARENT: str(os.getpid()),
+            **(env or {}),
         }  # fmt: skip
         self.config: Config = load_config(folder, environ=self.env)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.config.home.mkdir(parents=True, exist_ok=True)
         self.log = self.config.home / "deployed.log"
+        self._log_from = self.log.stat().st_size if self.log.exists() else 0
 
     def __enter__(self) -> Self:
         return self
@@ -101,9 +103,10 @@ class Deployed:
                 process.wait()
 
     def tail(self) -> str:
-        """The end of the processes' common log."""
+        """The end of the processes' common log, without what those of an earlier time wrote."""
         try:
-            return "\n".join(self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:])
+            written = self.log.read_bytes()[self._log_from :].decode(errors="replace")
+            return "\n".join(written.splitlines()[-_TAIL_LINES:])
         except OSError:
             return ""
 

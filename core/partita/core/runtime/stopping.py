@@ -8,7 +8,8 @@ import signal
 import sys
 
 STOP_WITH_PARENT = "PARTITA_STOP_WITH_PARENT"
-"""Set for processes that must not outlive the one which started them (the demo, tests, benches)."""
+"""Set for processes that must not outlive the one which started them (the demo, tests, benches): to its process id, or to 1
+when that is whoever is the parent by the time the process has come up."""
 
 _PARENT_S = 1.0
 
@@ -26,8 +27,10 @@ def stop_event() -> asyncio.Event:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
-    if os.environ.get(STOP_WITH_PARENT):
-        _watch_parent(loop, event, os.getppid())
+    parent = os.environ.get(STOP_WITH_PARENT, "")
+    if parent:
+        # A parent that died while this process was coming up is not the parent any more: then only its id tells.
+        _watch_parent(loop, event, int(parent) if parent.isdecimal() and int(parent) > 1 else os.getppid())
     return event
 
 
