@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -65,9 +66,8 @@ def main() -> int:
         wrong = differences(figures)
         for line in wrong:
             console.print(f"[red]{line}[/]")
-        console.print(f"open [bold]{deployment.api}[/]")
         if not once and not wrong:
-            console.print("Ctrl-C ends everything.")
+            console.print(f"open [bold]{deployment.api}[/]; Ctrl-C ends everything")
             serve(deployment)
     return 1 if wrong else 0
 
@@ -160,5 +160,16 @@ def serve(deployment: Deployed) -> None:
         deployment.processes["dev"].wait()
 
 
+def interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    # Both end it in order, also where a shell has started it in the background, with SIGINT ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("interrupted; everything that the demo started has ended", file=sys.stderr)
+        sys.exit(130)
