@@ -6,7 +6,9 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
+import sqlalchemy.exc
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +16,7 @@ from partita.assets import AssetSpec, Snapshot, asset_key
 from partita.ui.api.models import ComponentView, PlanRequest
 from partita.ui.cli.check_rules import CheckedLocation, CheckedModule, fails, findings_of
 from partita.ui.cli.follow import done_of, note_of, warnings
-from partita.ui.cli.options import Asked, modes, params
+from partita.ui.cli.options import Asked, known_state, modes, params
 from partita.ui.cli.output import ago, counts_text, plain, problem_lines, state_text
 from partita.ui.cli.problems import UsageProblem, explained
 
@@ -84,6 +86,24 @@ def test_errors_say_what_rule_and_fix() -> None:
     told = explained(caught.value)
     assert told is not None
     assert told["what"].startswith("mode.0")
+
+
+def test_a_state_that_nothing_can_be_in_is_refused() -> None:
+    """It would look like an empty list."""
+    states = ("running", "failed")
+    assert known_state(None, states) is None
+    assert known_state("failed", states) == "failed"
+    with pytest.raises(UsageProblem, match="did you mean 'failed'"):
+        known_state("fialed", states)
+
+
+def test_a_database_that_is_away_is_told_in_the_words_of_its_driver() -> None:
+    away = psycopg.OperationalError("connection failed:\n\tConnection refused")
+    for error in (away, sqlalchemy.exc.OperationalError("select 1", None, away)):
+        told = explained(error)
+        assert told is not None
+        assert told["what"] == "the database does not answer: connection failed: Connection refused"
+        assert "PARTITA_DATABASE_URL" in told["fix"]
 
 
 def test_values_become_plain_json() -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool
 
+from partita.assets import PartitaError
 from partita.core.store.postgres.store import PostgresStore
 
 _MIGRATIONS = Path(__file__).with_name("migrations")
@@ -16,14 +18,22 @@ _MIGRATION_LOCK = 0x7061_7274_6974_6101  # "partita", 1: the advisory lock of mi
 _MIGRATION_WAIT_S = 300
 
 
+class DatabaseUrlError(PartitaError, ValueError):
+    """A database URL that is none, or one of something else than Postgres. Never repeats the URL: it may hold a password."""
+
+
 def driver_url(url: str) -> str:
-    """`postgresql://...` as SQLAlchemy wants it: with the psycopg 3 driver named. Raises ValueError for another database."""
-    parsed = make_url(url)
-    if parsed.get_backend_name() not in ("postgresql", "postgres"):
-        raise ValueError(
-            f"the database URL begins with {parsed.drivername!r}: partita keeps its state in Postgres 15 or later, "
-            "give postgresql://user@host:port/database"
-        )
+    """`postgresql://...` as SQLAlchemy wants it: with the psycopg 3 driver named. Raises DatabaseUrlError for another one."""
+    rule = "partita keeps its state in Postgres 15 or later"
+    fix = (
+        "give postgresql://user@host:port/database by PARTITA_DATABASE_URL, or as url under [database] in partita.toml"
+    )
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):  # ValueError: a port that is no number
+        raise DatabaseUrlError("the database URL cannot be read", rule=rule, fix=fix) from None
+    if parsed.drivername.split("+")[0] not in ("postgresql", "postgres"):
+        raise DatabaseUrlError(f"the database URL begins with {parsed.drivername!r}", rule=rule, fix=fix)
     return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
 
 

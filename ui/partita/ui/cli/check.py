@@ -164,9 +164,11 @@ def _location_json(one: CheckedLocation) -> dict[str, object]:
 
 
 def _say(checked: list[CheckedLocation], findings: list[Finding], output: Output) -> None:
+    from partita.ui.api.services.words import plural
+
     for one in checked:
         assets = len(one.snapshot.assets) if one.snapshot is not None else 0
-        output.say(f"{one.name}: {assets} assets, {len(one.modules)} modules")
+        output.say(f"{one.name}: {plural(assets, 'asset')}, {plural(len(one.modules), 'module')}")
         for module in one.modules:
             output.say(
                 Text(
@@ -182,5 +184,7 @@ def _say(checked: list[CheckedLocation], findings: list[Finding], output: Output
             output.say(f"  fix: {finding.fix}")
     errors = sum(1 for one in findings if one.severity == "error")
     output.say(
-        f"{errors} errors, {len(findings) - errors} warnings" if findings else "Everything loads and fits together."
+        f"{plural(errors, 'error')}, {plural(len(findings) - errors, 'warning')}"
+        if findings
+        else "Everything loads and fits together."
     )

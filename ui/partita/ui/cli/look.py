@@ -68,9 +68,11 @@ def partitions(
     as_json: o.Json = False,
 ) -> None:
     """The partitions of an asset with state, version and place."""
+    from partita.core.cells.status import STATES
     from partita.ui.cli.session import session
 
     output = Output(json=as_json)
+    o.known_state(state, STATES)
     with session() as opened:
         if count:
             _count(opened, asset, chosen, output)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from partita.assets import suggest
 from partita.ui.cli.problems import UsageProblem
 
 MODES = ("missing", "failed", "stale", "all")
@@ -34,6 +35,15 @@ Detach = Annotated[bool, typer.Option("--detach", "--no-wait", help="Do not wait
 Limit = Annotated[int, typer.Option("--limit", min=1, max=500, help="At most so many rows.")]
 
 DEFAULT_MODE = "missing,failed,stale"
+
+
+def known_state(given: str | None, states: Sequence[str]) -> str | None:
+    """The text of `--state`; raises UsageProblem for one that nothing can be in, which would look like an empty list."""
+    if given is None or given in states:
+        return given
+    raise UsageProblem(
+        f"--state {given!r} is not known", rule=f"it is one of {', '.join(states)}", fix=suggest(given, states)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,18 +31,24 @@ def explained(error: BaseException) -> Mapping[str, str] | None:
     pydantic = _validation(error)
     if pydantic is not None:
         return pydantic
-    if _is(error, "partita.core.store.port", "Unavailable"):
-        return {
-            "what": f"the database does not answer: {error}",
-            "rule": "every command but check talks to Postgres",
-            "fix": "start it, or correct PARTITA_DATABASE_URL",
-        }
+    for module, name in (
+        ("partita.core.store.port", "Unavailable"),
+        ("psycopg", "OperationalError"),
+        ("sqlalchemy.exc", "OperationalError"),
+    ):
+        if _is(error, module, name):
+            told = (
+                getattr(error, "orig", None) or error
+            )  # SQLAlchemy adds its own name and a link to the driver's words
+            return {
+                "what": f"the database does not answer: {' '.join(str(told).split())}",
+                "rule": "every command but check talks to Postgres",
+                "fix": "start it, or correct PARTITA_DATABASE_URL or url under [database] in partita.toml",
+            }
     for module, name in (
         ("partita.core.store.port", "StoreError"),
         ("partita.core.duties.launch", "LaunchRefused"),
         ("partita.core.embedded", "EmbeddedPostgresError"),
-        ("psycopg", "OperationalError"),
-        ("sqlalchemy.exc", "OperationalError"),
     ):
         if _is(error, module, name):
             return {"what": str(error), "rule": "", "fix": "try again; read the log of the schedulers when it stays"}

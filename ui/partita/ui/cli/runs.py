@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from partita.ui.api.models import LogLineView, RunSummary, TaskRow
     from partita.ui.cli.session import Session
 
+RUN_STATES = ("running", "success", "failed", "cancelled")
 _FOLLOW_S = 0.3
 _TASKS_SHOWN = 50
 _PAGE = 1_000
@@ -43,6 +44,7 @@ def list_runs(
     from partita.ui.cli.session import session
 
     output = Output(json=as_json)
+    o.known_state(state, RUN_STATES)
     with session() as opened:
         found = opened.services.runs.page(state=state, limit=limit)
         if as_json:

@@ -19,6 +19,7 @@ from partita.ui.api.models import CellAddress, CellDetail, InputView, OpenTask, 
 from partita.ui.api.services import run_views
 from partita.ui.api.services.asset_views import ranges_text
 from partita.ui.api.services.base import Backend
+from partita.ui.api.services.words import plural
 
 _ATTEMPTS_SHOWN = 50
 _CHECKS_SHOWN = 200
@@ -82,6 +83,12 @@ def one_partition(space: PartitionSpace, text: str, asset: str) -> str:
     """The stored key of the one partition that a text means; raises SelectionError when it means several."""
     if space.find(text) is not None:
         return text
+    if not text.strip():
+        raise SelectionError(
+            f"{asset} has {plural(space.size, 'partition')}",
+            rule="this asks about one",
+            fix=f"name one of {ranges_text(space, space.all())}" if space.size else "",
+        )
     chosen = space.select(text)
     if len(chosen) != 1:
         raise SelectionError(
