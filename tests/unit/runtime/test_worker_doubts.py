@@ -30,6 +30,7 @@ from partita.core.runtime.worker import Pin, Served, Worker
 from partita.core.store.memory import MemoryStore
 from partita.core.store.port import Store, Tx, Unavailable
 from partita.core.store.values import AssetId, CellRef, LocationId, RetryPolicy, RunId, SnapshotId
+from partita.grpc.client import CodeLocationClient
 from partita.grpc.v1 import code_location_pb2 as pb
 from partita.grpc.v1 import code_location_pb2_grpc as pb_grpc
 
@@ -275,3 +276,12 @@ async def test_a_lost_lease_is_found_out_once(tmp_path: Path) -> None:
             tx.mark_workers_gone([old])
         await asyncio.gather(world.worker._lease_lost(old), world.worker._lease_lost(old))
         assert {row["id"]: row["state"] for row in world.store.rows("worker")} == {old: "gone", world.worker.id: "live"}
+
+
+async def test_servers_that_come_and_go_leave_no_connections_behind(tmp_path: Path) -> None:
+    async with serving(tmp_path) as world:
+        before = {f"127.0.0.1:{port}": CodeLocationClient(f"127.0.0.1:{port}") for port in range(1, 41)}
+        world.worker._clients.update(before)
+        world.launch()
+        await world.until_ended()
+        assert list(world.worker._clients) == [world.directory.address]

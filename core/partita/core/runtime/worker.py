@@ -39,6 +39,7 @@ _POLL_S = 1.0
 _RETRY_S = 1.0
 _FLUSH_MOST = 500
 _RENEWALS_PER_LEASE = 5
+_CLIENTS_KEPT = 32
 _REPORT_TRIES = 3
 """Of a report that the database answers and refuses: then the attempt has failed by what it reported."""
 
@@ -105,6 +106,7 @@ class Worker:
         """Whether the database may hold attempts of ours that are not in `_unreported`."""
         self._cancels: dict[AttemptId, asyncio.Task[None]] = {}
         self._clients: dict[str, CodeLocationClient] = {}
+        self._closing: set[asyncio.Task[None]] = set()
         self._turn = 0
         self._results: asyncio.Queue[AttemptResult] = asyncio.Queue()
         self._claimable = asyncio.Event()
@@ -272,10 +274,21 @@ class Worker:
         address = server.addresses[self._turn % len(server.addresses)]
         client = self._clients.get(address)
         if client is None:
+            self._close_clients()
             client = self._clients[address] = CodeLocationClient(address)
         self._unreported.add(claimed.attempt_id)
         job = asyncio.create_task(self._attempt(claimed, client, server.version), name=f"attempt {claimed.attempt_id}")
         self._live[claimed.attempt_id] = _Live(claimed, client, job)
+
+    def _close_clients(self) -> None:
+        """Each restart of a server brings a new address: those that nothing runs at are closed when there are many."""
+        if len(self._clients) < _CLIENTS_KEPT:
+            return
+        used = {live.client.address for live in self._live.values()}
+        for address in self._clients.keys() - used:
+            closing = asyncio.create_task(self._clients.pop(address).close())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
     # ------------------------------------------------------------------ attempt
 
