@@ -28,7 +28,18 @@ def store_error(error: BaseException | None) -> StoreError | None:
         return Busy(f"a statement waited longer than its time limit: {_first_line(error)}")
     if isinstance(error, errors.IntegrityError):
         return Violation(_first_line(error))
+    if _has_trouble(error):
+        return Unavailable(f"the database cannot answer: {_first_line(error)}")
     return None
+
+
+def _has_trouble(error: BaseException | None) -> bool:
+    """No disk, no memory, no connections: its trouble, which passes. A limit of a statement (class 54) is ours."""
+    return (
+        isinstance(error, psycopg.OperationalError)
+        and not isinstance(error, RETRYABLE)
+        and not (error.sqlstate or "").startswith("54")
+    )
 
 
 def _first_line(error: BaseException | None) -> str:

@@ -100,9 +100,9 @@ class PostgresStore:
             try:
                 with self.begin(durable=durable) as tx:
                     return work(tx)
-            except RETRYABLE:
+            except RETRYABLE as error:
                 if failed == _TRIES:
-                    raise
+                    raise Busy(f"Postgres chose the transaction as its victim {_TRIES} times") from error
             # The other one first: a victim that is back before the waiting survivor woke up takes the row again.
             time.sleep(random.uniform(0.5, 1) * _BACKOFF_S * failed)
         raise AssertionError("unreachable: the last try returns or raises")
