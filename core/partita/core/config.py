@@ -127,6 +127,8 @@ def load_config(start: Path | None = None, *, environ: Mapping[str, str] | None 
         content = tomllib.loads(file.read_text())
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(what=f"{file} is not valid TOML", rule=str(error), fix="mend that line") from error
+    for name in content.keys() & {"locations", "file"}:  # names of the model that are no settings
+        raise _no_setting(f"{file.name}: `{name}`", name, _settings(()))
     content["locations"] = content.pop("location", [])
     try:
         config = Config(file=file, **content)
@@ -150,11 +152,30 @@ def _find(start: Path) -> Path:
 
 def _explained(file: Path, error: ValidationError) -> ConfigError:
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"]) or "the file"
-    fix = "correct it"
+    loc = first["loc"]
+    place = f"[[location]] {int(loc[1]) + 1}" if loc[:1] == ("locations",) and len(loc) > 1 else ""
+    setting = ".".join(str(part) for part in (loc[2:] if place else loc))
+    what = f"{file.name}: " + ", ".join(part for part in (place, f"`{setting}`" if setting else "") if part)
     if first["type"] == "extra_forbidden":
-        fix = suggest(str(first["loc"][-1]), list(Config.model_fields)) or "remove it"
-    return ConfigError(what=f"{file.name}: `{where}` cannot be used", rule=str(first["msg"]), fix=fix)
+        return _no_setting(what, str(loc[-1]), _settings(loc[:-1]))
+    message = str(first["msg"]).removeprefix("Value error, ")
+    return ConfigError(what=f"{what.removesuffix(': ')} cannot be used", rule=message, fix="correct it")
+
+
+def _no_setting(what: str, name: str, known: list[str]) -> ConfigError:
+    return ConfigError(
+        what=f"{what} is no setting",
+        rule=f"the settings there are {', '.join(known)}",
+        fix=suggest(name, known) or "remove it",
+    )
+
+
+def _settings(table: tuple[int | str, ...]) -> list[str]:
+    """The names that may stand in a table of the file, as they are written there."""
+    if not table:
+        return ["location" if name == "locations" else name for name in Config.model_fields if name != "file"]
+    kind = LocationConfig if table[0] == "locations" else Config.model_fields[str(table[0])].annotation
+    return list(getattr(kind, "model_fields", {}))
 
 
 def _resolved(config: Config, environ: Mapping[str, str]) -> Config:
@@ -176,5 +197,11 @@ def _resolved(config: Config, environ: Mapping[str, str]) -> Config:
     if url := environ.get("PARTITA_DATABASE_URL"):
         changes["database"] = config.database.model_copy(update={"url": url})
     if port := environ.get("PARTITA_API_PORT"):
+        if not port.isdecimal() or int(port) > 65_535:
+            raise ConfigError(
+                what=f"PARTITA_API_PORT is {port!r}",
+                rule="a port is a number from 0 to 65535",
+                fix="correct or unset it",
+            )
         changes["api"] = config.api.model_copy(update={"port": int(port)})
     return config.model_copy(update=changes)

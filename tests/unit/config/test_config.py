@@ -53,6 +53,10 @@ def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
     [
         ("[worker]\ncapacity = 0", r"worker\.capacity"),
         ("hom = 'x'", r"`hom`.*'home'"),
+        ("[api]\nprot = 1", r"`api\.prot` is no setting.*host, port.*'port'"),
+        ("[[location]]\nname='a'\nmodul=['m']", r"\[\[location\]\] 1, `modul` is no setting.*'modules'"),
+        ("[[locations]]\nname='a'\nmodules=['m']", r"`locations` is no setting.*'location'"),
+        ("file = 'x'", r"`file` is no setting"),
         ("[[location]]\nname = 'a'", "neither `modules`"),
         ("[[location]]\nname='a'\nmodules=['m']\n[[location]]\nname='a'\nmodules=['m']", "configured twice"),
         ("x = = 1", "not valid TOML"),
@@ -62,6 +66,13 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, message: str) -
     write(tmp_path, text)
     with pytest.raises(ConfigError, match=message):
         load_config(tmp_path, environ={})
+
+
+@pytest.mark.parametrize("port", ["four", "-1", "70000"])
+def test_a_port_of_the_environment_is_a_port(tmp_path: Path, port: str) -> None:
+    write(tmp_path)
+    with pytest.raises(ConfigError, match="PARTITA_API_PORT is '"):
+        load_config(tmp_path, environ={"PARTITA_API_PORT": port})
 
 
 def test_a_missing_file_names_the_fix(tmp_path: Path) -> None:
