@@ -19,6 +19,12 @@ PartitionKey = NewType("PartitionKey", str)
 UNPARTITIONED = PartitionKey("")
 """The stored key of the one partition of an unpartitioned asset."""
 
+MAX_PARTITION_KEY_BYTES = 1000
+"""Of UTF-8, in one dimension. Keys are indexed: Postgres takes 2,700 bytes of all dimensions together."""
+MAX_SEGMENT_CHARS = 200
+"""Of an asset key: each segment names a folder, which file systems limit to 255."""
+MAX_ASSET_KEY_CHARS = 500
+
 _ASSET_KEY = re.compile(r"[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*")
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_./-]+")
 
@@ -32,6 +38,11 @@ def asset_key(text: str) -> AssetKey:
             rule="a key is one or more segments of letters, digits, '_', '.' and '-', joined by '/'",
             fix=f"for example {legal!r}" if legal else "",
         )
+    if len(text) > MAX_ASSET_KEY_CHARS or max(map(len, text.split("/"))) > MAX_SEGMENT_CHARS:
+        raise DefinitionError(
+            f"asset key {text[:40]!r}... has {len(text)} characters",
+            rule=f"a key has at most {MAX_ASSET_KEY_CHARS} characters, and {MAX_SEGMENT_CHARS} between two '/'",
+        )
     return AssetKey(text)
 
 
@@ -43,6 +54,12 @@ def partition_key(text: str) -> PartitionKey:
         rule = "a partition key neither begins nor ends with blanks"
     elif not text.isprintable():
         rule = "a partition key holds printable characters only"
+    elif len(text.encode()) > MAX_PARTITION_KEY_BYTES:
+        raise DefinitionError(
+            f"partition key {text[:40]!r}... takes {len(text.encode()):,} bytes",
+            rule=f"a partition key takes at most {MAX_PARTITION_KEY_BYTES:,} bytes of UTF-8",
+            fix="partition by a short name or a digest of it",
+        )
     else:
         return PartitionKey(text)
     raise DefinitionError(f"partition key {text!r} is not legal", rule=rule)
