@@ -177,8 +177,15 @@ def test_runs_and_logs(world: Any, partita: Partita) -> None:
     assert out.splitlines() == ["00:00:00.000 reading [bold]", "00:00:00.000 WARNING odd :smile:"]
     code, out, _ = partita("logs", "--run", "1", "--level", "WARNING", "--json")
     assert [len(one["lines"]) for one in json.loads(out)["attempts"]] == [1, 1]
-    code, out, _ = partita("runs", "cancel", "1", "--yes", "--json")
+    code, out, err = partita("runs", "cancel", "1", "--yes", "--json")
     assert json.loads(out)["state"] == "success", "what has ended stays as it is"
+    assert (code, "run 1 has ended: there is nothing to cancel" in err) == (0, True)
+    code, _, err = partita("runs", "--state", "succes")
+    assert (code, "did you mean 'success'?" in err) == (2, True)
+    code, _, err = partita("partitions", "raw/flights", "--state", "frsh")
+    assert (code, "did you mean 'fresh'?" in err) == (2, True)
+    code, _, err = partita("logs", "raw/flights")
+    assert (code, "this asks about one" in err) == (2, True)
 
 
 def test_locations_and_pools(world: Any, partita: Partita) -> None:

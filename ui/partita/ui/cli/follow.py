@@ -34,7 +34,9 @@ def follow(session: Session, run_id: int, output: Output) -> RunSummary:
     runs = session.services.runs
     for line in warnings(session.services.system.system().components):
         output.err.print(line, style="yellow")
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    # Rich's own colours turn into red and grey where a terminal has sixteen.
+    bar_column = BarColumn(complete_style="blue", finished_style="green")
+    columns = (TextColumn("{task.description}", markup=False), bar_column, MofNCompleteColumn())
     more = (TextColumn("{task.fields[note]}", markup=False), TimeElapsedColumn())
     with Progress(*columns, *more, console=output.err, disable=output.json, transient=False) as progress:
         bars: dict[str, TaskID] = {}

@@ -127,8 +127,12 @@ def cancel_run(
     with session() as opened:
         summary = opened.services.runs.summary(run_id)
         _say_run(summary, output)
-        if summary.state == "running":
-            output.confirm(f"Cancel run {run_id}?", yes=yes)
+        if summary.state != "running":
+            output.err.print(f"run {run_id} has ended: there is nothing to cancel", highlight=False)
+            if as_json:
+                output.value(summary)
+            return
+        output.confirm(f"Cancel run {run_id}?", yes=yes)
         summary = opened.services.runs.cancel(run_id)
         if as_json:
             output.value(summary)

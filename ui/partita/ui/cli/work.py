@@ -140,10 +140,13 @@ def backfill_cancel(
     output = Output(json=as_json)
     with session() as opened:
         found = opened.services.runs.backfill(backfill_id)
+        if found.state != "running":
+            output.err.print(f"backfill {found.id} has ended: there is nothing to cancel", highlight=False)
+            _say_backfill(found, output)
+            return
         if not as_json:
             _say_backfill(found, output)
-        if found.state == "running":
-            output.confirm(f"Cancel backfill {found.id} ({found.name})?", yes=yes)
+        output.confirm(f"Cancel backfill {found.id} ({found.name})?", yes=yes)
         _say_backfill(opened.services.runs.cancel_backfill(backfill_id), output)
 
 
