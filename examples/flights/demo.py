@@ -66,6 +66,8 @@ def main() -> int:
         wrong = differences(figures)
         for line in wrong:
             console.print(f"[red]{line}[/]")
+        if not wrong:
+            console.print("[green]all figures are right[/]")
         if not once and not wrong:
             console.print(f"open [bold]{deployment.api}[/]; Ctrl-C ends everything")
             serve(deployment)
