@@ -103,6 +103,16 @@ class Catalog:
         self._defs: dict[AssetKey, PartitionsDef | None] = {
             key: from_spec(asset.spec.partitions) for key, asset in self.assets.items()
         }
+        # Caches go by these numbers: the hash of a scheme, or of a mapping by table, costs as much as it has keys, and is
+        # asked for with every partition.
+        schemes: dict[PartitionsDef | None, int] = {}
+        self._scheme = {key: schemes.setdefault(found, len(schemes)) for key, found in self._defs.items()}
+        mappings: dict[object, int] = {}
+        self._mapping = {
+            id(one.mapping): mappings.setdefault(one.mapping, len(mappings))
+            for asset in self.assets.values()
+            for one in asset.inputs
+        }
         self._spaces = _Kept(_SPACES_KEPT)
         self._edges = _Kept(_EDGE_BYTES_KEPT, lambda edge: edge.nbytes)
         self._constants = _Kept(_CONSTANT_BYTES_KEPT, lambda hashes: hashes.nbytes)
@@ -153,20 +163,20 @@ class Catalog:
 
     def space(self, key: AssetKey, as_of: datetime) -> PartitionSpace:
         """The partitions of an asset that exist at `as_of`. Equal spaces are one object, so that caches meet."""
-        definition = self._defs[key]
-        asked = (definition, as_of)
+        scheme = self._scheme[key]
+        asked = (scheme, as_of)
         known = self._spaces.get(asked)
         if isinstance(known, PartitionSpace):
             return known
-        fresh = space_of(definition, as_of, self._dynamic)
+        fresh = space_of(self._defs[key], as_of, self._dynamic)
         shape = fresh.sizes if isinstance(fresh, ProductSpace) else (fresh.size,)
-        same = self._spaces.put((definition, shape), fresh)
+        same = self._spaces.put((scheme, shape), fresh)
         return self._spaces.put(asked, same)
 
     def edge(self, consumer: AssetKey, one: CatalogInput, as_of: datetime) -> EdgeMap:
         """The compiled mapping of one input of `consumer` at `as_of`."""
         down, up = self.space(consumer, as_of), self.space(one.upstream, as_of)
-        asked = (one.mapping, id(down), id(up))
+        asked = (self._mapping.get(id(one.mapping), one.mapping), id(down), id(up))
         known = self._edges.get(asked)
         # An id may be reused after its space left the cache: the kept edge itself says what it was made for.
         if isinstance(known, EdgeMap) and known.down is down and known.up is up:

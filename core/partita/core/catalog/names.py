@@ -105,6 +105,8 @@ class SpaceNames:
 
 
 _memories: OrderedDict[PartitionsDef, _Memory] = OrderedDict()
+# The same by the identity of the definition, which the entry keeps alive: its hash costs as much as it has keys.
+_met: OrderedDict[int, tuple[PartitionsDef, _Memory]] = OrderedDict()
 _lock = Lock()
 
 
@@ -118,8 +120,14 @@ def _memory_of(definition: PartitionsDef | None) -> _Memory:
     if not isinstance(definition, TimePartitions | StaticPartitions):
         return _Memory()
     with _lock:
+        met = _met.get(id(definition))
+        if met is not None and met[0] is definition:
+            return met[1]
         known = _memories.setdefault(definition, _Memory())
         _memories.move_to_end(definition)
         while len(_memories) > _SCHEMES_KEPT:
             _memories.popitem(last=False)
+        _met[id(definition)] = (definition, known)
+        while len(_met) > _SCHEMES_KEPT:
+            _met.popitem(last=False)
         return known
