@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita.assets import AssetSpec, Snapshot, asset_key
+from partita.grpc.client import LocationUnavailable
+from partita.grpc.v1 import code_location_pb2 as pb
 from partita.ui.api.models import ComponentView, PlanRequest
+from partita.ui.cli.check import loaded
 from partita.ui.cli.check_rules import CheckedLocation, CheckedModule, fails, findings_of
 from partita.ui.cli.follow import done_of, note_of, warnings
 from partita.ui.cli.options import Asked, known_state, modes, params
@@ -155,3 +162,33 @@ def test_check_fails_for_what_would_break_and_warns_of_policy() -> None:
     assert not fails(policy, strict=False)
     assert fails(policy, strict=True)
     assert findings_of([location(CheckedModule("m", True, "", 0.1), assets=(owned,))], [], max_import_s=5) == []
+
+
+class Late:
+    """A client whose first connection gets no answer."""
+
+    address = "127.0.0.1:1"
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def watch(self) -> AsyncGenerator[pb.LocationStatus]:
+        self.calls += 1
+        if self.calls == 1:
+            raise LocationUnavailable(self.address, "no answer")
+        yield pb.LocationStatus(loading=True)
+        yield pb.LocationStatus(active_version="v1")
+
+    async def definitions(self, version: str) -> tuple[str, bytes | None]:
+        return version, b"body"
+
+
+def test_check_connects_again_while_the_server_lives_and_not_after_its_end() -> None:
+    lives: Any = Late()
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        status, body = asyncio.run(loaded(lives, process))
+        process.communicate(b"\n")
+    assert (status.active_version, body, lives.calls) == ("v1", b"body", 2)
+    gone: Any = Late()
+    with pytest.raises(LocationUnavailable):
+        asyncio.run(loaded(gone, process))

@@ -24,10 +24,13 @@ from partita.ui.cli.problems import FAILED, UsageProblem
 
 if TYPE_CHECKING:
     from partita.core.config import Config, LocationConfig
+    from partita.grpc.client import CodeLocationClient
+    from partita.grpc.v1.code_location_pb2 import LocationStatus
     from partita.ui.cli.check_rules import CheckedLocation, Finding
 
 _STOP_S = 10.0
 _START_S = 60.0
+_AGAIN_S = 0.5
 _PLATFORM_S = 150.0  # what a load may take beside its modules
 
 
@@ -99,14 +102,10 @@ async def _load(config: Config, location: LocationConfig) -> CheckedLocation:
 
     limit_s = _PLATFORM_S + config.code_server.import_timeout_s * len(location.modules)
     try:
-        with _server(config, location) as announcement:
+        with _server(config, location) as (process, announcement):
             address = await asyncio.wait_for(asyncio.to_thread(_address, announcement), _START_S)
             async with asyncio.timeout(limit_s), CodeLocationClient(address) as client:
-                async with contextlib.aclosing(client.watch()) as statuses:
-                    async for status in statuses:
-                        if not status.loading:
-                            break
-                body = (await client.definitions(status.active_version))[1] if status.active_version else None
+                status, body = await loaded(client, process)
     except (CodeServerError, OSError, TimeoutError) as error:
         return CheckedLocation(location.name, (), None, str(error) or f"it did not load within {limit_s:.0f} s")
     return CheckedLocation(
@@ -117,9 +116,28 @@ async def _load(config: Config, location: LocationConfig) -> CheckedLocation:
     )
 
 
+async def loaded(client: CodeLocationClient, process: subprocess.Popen[bytes]) -> tuple[LocationStatus, bytes | None]:
+    """The status of a server once it has loaded, and its definitions. A lost connection is no verdict while its process
+    lives: a loaded machine may be late to answer. Raises LocationUnavailable when the process has ended."""
+    from partita.grpc.client import LocationUnavailable
+
+    while True:
+        try:
+            async with contextlib.aclosing(client.watch()) as statuses:
+                async for status in statuses:
+                    if not status.loading:
+                        version = status.active_version
+                        return status, (await client.definitions(version))[1] if version else None
+            raise LocationUnavailable(client.address, "it stopped while it loaded")
+        except LocationUnavailable:
+            if process.poll() is not None:
+                raise
+        await asyncio.sleep(_AGAIN_S)  # a server that does not answer gives no event
+
+
 @contextlib.contextmanager
-def _server(config: Config, location: LocationConfig) -> Iterator[int]:
-    """A server on a free port, for the time of the block; gives the descriptor on which it says its address."""
+def _server(config: Config, location: LocationConfig) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A server on a free port, for the time of the block, and the descriptor on which it says its address."""
     from partita.core.runtime.servers import server_command, server_env
 
     reading, writing = os.pipe()
@@ -136,7 +154,7 @@ def _server(config: Config, location: LocationConfig) -> Iterator[int]:
     finally:
         os.close(writing)
     try:
-        yield reading
+        yield process, reading
     finally:
         os.close(reading)
         process.send_signal(signal.SIGTERM)

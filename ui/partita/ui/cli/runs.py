@@ -59,13 +59,13 @@ def list_runs(
 
 
 def _run_row(one: RunSummary, created: str) -> tuple[str | Text, ...]:
-    done = one.cells.published + one.cells.unchanged + one.cells.skipped
+    done = one.cells.published + one.cells.unchanged
     assets = ", ".join(one.asset_keys[:3]) + (" …" if len(one.asset_keys) > 3 else "")
-    failed = f", {one.cells.failed} failed" if one.cells.failed else ""
+    rest = (("failed", one.cells.failed), ("skipped", one.cells.skipped))
     return (
         str(one.id),
         state_text(one.state),
-        f"{done}/{one.cells.total}{failed}",
+        ", ".join([f"{done}/{one.cells.total}", *(f"{count} {name}" for name, count in rest if count)]),
         str(one.task_count),
         one.cause.kind,
         assets,
