@@ -214,6 +214,18 @@ def test_the_plan_in_words(world: Any, asset_of: Any) -> None:
     ]
 
 
+def test_few_missing_partitions_of_an_upstream_are_named(world: Any, asset_of: Any) -> None:
+    made = world([asset_of("a", DAYS), asset_of("b", DAYS, {"a": (DAYS, None)})])
+    few = made.plan("b", from_key="2024-01-01", to_key="2024-01-02")
+    assert render_text(few, made.catalog).splitlines()[1:] == [
+        "blocked: b 2024-01-01..2024-01-02: a 2024-01-01, 2024-01-02 are missing and not in the plan",
+        "hint: --upstream plans missing upstream partitions too",
+    ]
+    many = made.plan("b", to_key="2024-01-05")
+    assert [one.absent for one in many.blocked] == [()]
+    assert "a is missing and not in the plan" in render_text(many, made.catalog)
+
+
 def test_durations_in_words() -> None:
     assert [duration_text(s) for s in (0.4, 42, 200, 7300, 200_000)] == ["0.4 s", "42 s", "3 min", "2 h", "2 d"]
 
@@ -230,6 +242,7 @@ def test_blocked_cells_say_why(world: Any, asset_of: Any) -> None:
     assert render_text(found, made.catalog).splitlines()[1:] == [
         "blocked: b: a is missing and not in the plan",
         "blocked: c: b is itself blocked",
+        "hint: --upstream plans missing upstream partitions too",
     ]
     made.cells.open([made.ref("a")])
     assert [(one.key, one.reason) for one in made.plan("b").blocked] == [("b", "upstream_in_progress")]

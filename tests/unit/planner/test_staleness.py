@@ -143,7 +143,7 @@ def test_why_says_what_is_missing_and_what_does_not_exist(world: Any, asset_of: 
     assert "it needs late 2024-01-02, which does not exist" in found.sentence
     assert [(one.key, one.reason, one.absent) for one in made.plan("a", partitions="2024-01-02").blocked] == [
         ("a", "upstream_absent", ("2024-01-02",)),
-        ("a", "upstream_missing", ()),
+        ("a", "upstream_missing", ("2024-01-02",)),
     ]
     made.cells.note(made.ref("a", "2024-01-05"), "skipped")
     assert made.state("a", "2024-01-05") == "skipped"

@@ -22,6 +22,8 @@ from partita.core.planner.values import Blocked, Reason
 
 Reasons = npt.NDArray[np.uint8]
 REASONS = tuple(Reason)
+_CELLS_NAMED = 100  # of more blocked cells nobody is told which partitions they miss
+_KEYS_NAMED = 3
 _CODE = {reason: index + 1 for index, reason in enumerate(REASONS)}
 
 
@@ -210,7 +212,32 @@ def _note_blocked(
     if reason == "upstream_absent":
         edge = statuses.edge(statuses.catalog.assets[key], one)
         absent = edge.mapped(int(np.flatnonzero(mask)[0])).absent
+    elif reason == "upstream_missing" and one.upstream != key:
+        absent = _missing_keys(statuses, decided, key, mask, one)
     decided.blocked.append(Blocked(key, set_of(mask), reason, one.upstream, absent))
+
+
+def _missing_keys(
+    statuses: Statuses, decided: Decided, key: AssetKey, mask: Bools, one: CatalogInput
+) -> tuple[str, ...]:
+    """The partitions of the upstream that keep these cells from running, when they are few; else none."""
+    ordinals = np.flatnonzero(mask)
+    if len(ordinals) > _CELLS_NAMED:
+        return ()
+    gone = ~statuses.present(one)
+    above = decided.choices.get(one.upstream)
+    if above is not None:
+        gone &= ~above.run
+    edge = statuses.edge(statuses.catalog.assets[key], one)
+    needed = np.zeros(len(gone), dtype=np.bool_)
+    for ordinal in ordinals:
+        for part in edge.ranges_of(int(ordinal)):
+            needed[slice(*part)] = True
+    found = np.flatnonzero(gone & needed)
+    if len(found) > _KEYS_NAMED:
+        return ()
+    space = statuses.direct(one.upstream).space
+    return tuple(name for name in (str(space.key_at(int(at))) for at in found) if name)
 
 
 def _block_unloaded(members: Sequence[CatalogAsset], run: Bools, decided: Decided) -> None:

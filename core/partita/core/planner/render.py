@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from partita.assets import PartitionSet
+from partita.assets import PartitionSet, split_key
 from partita.core.catalog import Catalog
 from partita.core.planner.partition_words import partitions_text
 from partita.core.planner.values import Blocked, Plan, PlannedAsset, Reason
@@ -18,7 +18,7 @@ WORDS = {
     Reason.FORCED: "asked for again",
 }
 _BLOCKED = {
-    "upstream_missing": "{upstream} is missing and not in the plan",
+    "upstream_missing": "{upstream} {absent} {verb} missing and not in the plan",
     "upstream_in_progress": "{upstream} is still being made by another run",
     "upstream_absent": "{upstream} {absent} does not exist",
     "upstream_blocked": "{upstream} is itself blocked",
@@ -46,8 +46,16 @@ def blocked_count(plan: Plan) -> int:
 
 def blocked_text(one: Blocked) -> str:
     """Why these cells cannot run."""
-    shown = ", ".join(one.absent[:3]) + (" ..." if len(one.absent) > 3 else "")
-    return _BLOCKED[one.reason].format(upstream=one.upstream, absent=shown).replace("  ", " ")
+    names = [" × ".join(split_key(key) or (key,)) for key in one.absent[:3]]
+    shown = ", ".join(names) + (" ..." if len(one.absent) > 3 else "")
+    verb = "are" if len(one.absent) > 1 else "is"
+    return _BLOCKED[one.reason].format(upstream=one.upstream, absent=shown, verb=verb).replace("  ", " ")
+
+
+def blocked_hint(plan: Plan) -> str:
+    """What would unblock cells whose upstream is missing; "" when there are none, or it is asked for already."""
+    missing = any(one.reason == "upstream_missing" and one.upstream != one.key for one in plan.blocked)
+    return "--upstream plans missing upstream partitions too" if missing and not plan.request.upstream else ""
 
 
 def render_text(plan: Plan, catalog: Catalog) -> str:
@@ -74,6 +82,8 @@ def _lines(plan: Plan, catalog: Catalog) -> Iterator[str]:
     for stopped in plan.blocked:
         keys = partitions_text(catalog.space(stopped.key, plan.as_of), stopped.cells)
         yield f"blocked: {stopped.key} {keys}".rstrip() + f": {blocked_text(stopped)}"
+    if hint := blocked_hint(plan):
+        yield f"hint: {hint}"
 
 
 def _table(plan: Plan, catalog: Catalog) -> Iterator[str]:

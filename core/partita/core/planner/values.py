@@ -112,8 +112,9 @@ class PlannedStep:
 @dataclass(frozen=True, slots=True)
 class Blocked:
     """Cells that would be planned but cannot run. `upstream` names the asset that is not there, `absent` the first keys that
-    do not exist. `reason` is upstream_missing, upstream_in_progress (missing, and another run makes it), upstream_absent (does
-    not exist), upstream_blocked or upstream_unloaded (its location was never loaded)."""
+    do not exist, or those that are missing when they are few. `reason` is upstream_missing, upstream_in_progress (missing,
+    and another run makes it), upstream_absent (does not exist), upstream_blocked or upstream_unloaded (its location was
+    never loaded)."""
 
     key: AssetKey
     cells: PartitionSet

@@ -14,6 +14,7 @@ from partita.core.planner import (
     PlannedAsset,
     PlanRequest,
     Reason,
+    blocked_hint,
     blocked_text,
     partitions_text,
     sentence,
@@ -70,15 +71,7 @@ def plan_view(plan: Plan, catalog: Catalog, *, plan_id: int, expires_at: datetim
             )
             for one in plan.pools
         ],
-        blocked=[
-            models.Blocked(
-                key=one.key,
-                count=len(one.cells),
-                text=_blocked(plan, catalog, one),
-                reason=one.reason,
-            )
-            for one in plan.blocked
-        ],
+        blocked=_all_blocked(plan, catalog),
         joined=plan.joined,
         cli=command_line(plan.request, intent=intent),
         nothing_to_do=plan.empty,
@@ -141,6 +134,17 @@ def _estimate(plan: Plan) -> models.Estimate | None:
         basis=plan.estimate.basis,
         sample_size=plan.estimate.sample_size,
     )
+
+
+def _all_blocked(plan: Plan, catalog: Catalog) -> list[models.Blocked]:
+    """What is blocked, and why; what would help is said once, with the first that it helps."""
+    found, hint = [], blocked_hint(plan)
+    for one in plan.blocked:
+        text = _blocked(plan, catalog, one)
+        if hint and one.reason == "upstream_missing" and one.upstream != one.key:
+            text, hint = f"{text} ({hint})", ""
+        found.append(models.Blocked(key=one.key, count=len(one.cells), text=text, reason=one.reason))
+    return found
 
 
 def _blocked(plan: Plan, catalog: Catalog, one: Blocked) -> str:
