@@ -195,3 +195,12 @@ def test_a_kind_that_must_be_there_and_is_not_comes_as_down_with_its_symptom() -
     assert found["database"].state == "ok"
     silent = components([process | {"silent_s": 70.0}], [], pulse_at=AT, now=AT)
     assert {one.kind: one.state for one in silent}["worker"] == "down"
+
+
+def test_a_dead_process_beside_a_living_one_of_its_kind_does_not_say_that_nothing_starts() -> None:
+    dead = {"kind": "scheduler", "name": "old", "silent_s": 70.0, "last_seen_at": AT}
+    alone = [one for one in components([dead], [], pulse_at=AT, now=AT) if one.name == "old"]
+    assert [one.symptom for one in alone] == [SYMPTOMS["scheduler"]]
+    both = components([dead, dead | {"name": "new", "silent_s": 1.0}], [], pulse_at=AT, now=AT)
+    told = {one.name: (one.state, one.symptom) for one in both if one.kind == "scheduler"}
+    assert told == {"old": ("down", "it ended; another scheduler is at work"), "new": ("ok", None)}

@@ -21,6 +21,12 @@ SYMPTOMS: Mapping[str, str] = {
     "code-server": "new code of its location does not appear, and its tasks wait for a server",
     "database": "everything stops: nothing starts, nothing is published, nothing can be read",
 }
+# What a dead one means while another of its kind lives: the other does its work.
+_COVERED: Mapping[str, str] = {
+    "scheduler": "it ended; another scheduler is at work",
+    "worker": "it ended; what it ran is tried again, by another worker",
+    "api": "it ended; another one serves",
+}
 _ALWAYS = ("scheduler", "worker")  # without one of each, nothing runs
 _LATE_S = 25.0  # processes say every 10 s that they live
 _DOWN_S = 60.0
@@ -39,6 +45,13 @@ def components(
         if row["silent_s"] < _FORGOTTEN_S
     ]
     found += [_component("code-server", row["address"], "ok" if row["live"] else "down", None) for row in servers]
+    alive = {one.kind for one in found if one.state == "ok"}
+    found = [
+        one.model_copy(update={"symptom": _COVERED[one.kind]})
+        if one.state == "down" and one.kind in alive and one.kind in _COVERED
+        else one
+        for one in found
+    ]
     present = {one.kind for one in found}
     found += [_component(kind, kind, "down", None) for kind in _ALWAYS if kind not in present]
     late = pulse_at is not None and now - pulse_at > _PULSE_LATE
