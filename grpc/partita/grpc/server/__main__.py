@@ -30,7 +30,9 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--parent-pid", type=int, help="stop when this process ends")
     options = parser.parse_args(argv)
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # As the control plane's: `partita dev` shows both in one terminal.
+    form = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format=form)
     return serve(
         options.location,
         options.root,

@@ -247,9 +247,8 @@ class Supervisor:
         self._active = loaded.version
         self._error = ""
         broken = [module.name for module in loaded.modules if not module.ok]
-        _log.info(
-            "location %s serves version %s, broken modules: %s", self.config.location, loaded.version[:12], broken
-        )
+        also = f", broken modules: {', '.join(broken)}" if broken else ""
+        _log.info("location %s serves version %s%s", self.config.location, loaded.version[:12], also)
         self._loop.call_later(_LONG_LIFE_S, self._forgive, process)
 
     def _forgive(self, process: Warm) -> None:

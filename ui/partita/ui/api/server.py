@@ -11,6 +11,7 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 
 import uvicorn
 
@@ -35,15 +36,15 @@ def run_api(config: Config, *, root_path: str = "", public_hosts: Sequence[str] 
 
 
 def api_part(
-    *, root_path: str = "", public_hosts: Sequence[str] = ()
+    *, root_path: str = "", public_hosts: Sequence[str] = (), on_serving: Callable[[str], None] | None = None
 ) -> Callable[[Deployment, asyncio.Event], Awaitable[None]]:
     """The API as a part of a process: serves until the event is set. Its call subscribes to wake-ups, so it comes before they
-    start."""
+    start. `on_serving` is called with its address once it answers."""
 
     def part(deployment: Deployment, stopping: asyncio.Event) -> Awaitable[None]:
         services = deployment_services(deployment, who="web", kind="api")
         hosts = hosts_of(deployment.config.api.host, public_hosts)
-        return serve(services, deployment.config, stopping, root_path=root_path, hosts=hosts)
+        return serve(services, deployment.config, stopping, root_path=root_path, hosts=hosts, on_serving=on_serving)
 
     return part
 
@@ -67,11 +68,15 @@ async def serve(
     *,
     root_path: str = "",
     hosts: Collection[str] | None = None,
+    on_serving: Callable[[str], None] | None = None,
 ) -> None:
     """Listens until `stopping` is set; then ends the streams and what is in flight."""
     listening = listen(config.api.host, config.api.port)
     server = server_of(services, root_path=root_path, hosts=hosts)
-    log.info("the API listens on http://%s:%d%s", config.api.host, listening.getsockname()[1], root_path)
+    address = f"http://{config.api.host}:{listening.getsockname()[1]}{root_path}"
+    log.info("the API listens on %s", address)
+    if on_serving is not None:
+        server.on_started = partial(on_serving, address)
     if config.api.host not in LOOPBACK:
         log.warning("the API listens on %s: everybody who reaches it may launch and cancel runs", config.api.host)
     serving = asyncio.create_task(server.serve([listening]), name="api")
@@ -86,6 +91,14 @@ async def serve(
 
 class Server(uvicorn.Server):
     """A uvicorn server inside somebody else's event loop: the signals are that one's."""
+
+    on_started: Callable[[], None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Starts, and says so to `on_started`."""
+        await super().startup(sockets)
+        if self.started and self.on_started is not None:
+            self.on_started()
 
     def install_signal_handlers(self) -> None:
         """None: the process has its own."""

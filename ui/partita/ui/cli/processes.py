@@ -39,7 +39,7 @@ def dev(*, port: Port = None, verbose: Verbose = False) -> None:
     _log(verbose)
     config = _config(None, port)
     listen(config.api.host, config.api.port).close()  # before anything starts: the commonest mistake is a second `dev`
-    run_dev(config, ("api", api_part()))
+    run_dev(config, ("api", api_part(on_serving=_say_where)))
 
 
 def scheduler(*, verbose: Verbose = False) -> None:
@@ -97,6 +97,10 @@ def code_server(
 
     config = configuration()
     exec_server(config, config.location(location), host=host, port=port)
+
+
+def _say_where(address: str) -> None:
+    typer.echo(f"open {address} (Ctrl-C ends everything)", err=True)
 
 
 def _config(host: str | None, port: int | None) -> Config:
