@@ -121,3 +121,19 @@ def test_missing_binaries_name_the_package_and_the_variable(monkeypatch: pytest.
     monkeypatch.setattr(implementation, "_WHEEL", "no_such_wheel")
     with pytest.raises(EmbeddedPostgresError, match=r"partita\[server\].*PARTITA_DATABASE_URL"):
         EmbeddedPostgres(folder)
+
+
+def test_data_that_are_gone_are_not_replaced_by_an_empty_database(folder: Path) -> None:
+    server = EmbeddedPostgres(folder)
+    server.start()
+    assert not server.data_gone
+    shutil.rmtree(folder)
+    assert server.data_gone
+    with pytest.raises(EmbeddedPostgresError, match="is gone: stop and start again"):
+        server.start()
+    assert not folder.exists()
+    server.abandon()
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(server.url, connect_timeout=5)
+    server.stop()
+    folder.mkdir()  # the fixture removes it

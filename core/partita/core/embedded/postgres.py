@@ -32,6 +32,7 @@ _SUPERUSER = "partita"
 _SOCKET_PATH_LIMIT = 100  # sun_path holds 108 bytes on Linux, 104 elsewhere; the server adds ".s.PGSQL.5432"
 _OLD_BACKENDS = "shared memory block"
 _LOG_LIMIT_BYTES = 8_000_000
+_ABANDON_S = 5.0
 _START_TIMEOUT_S = 60.0  # recovery after a crash replays the log; a loaded machine took 5 s
 
 _SETTINGS: Mapping[str, str] = {
@@ -96,8 +97,33 @@ class EmbeddedPostgres:
         """The URL of the database `partita`, over the Unix socket."""
         return f"postgresql://{_SUPERUSER}@/{_SUPERUSER}?host={quote(str(self._socket_dir()), safe='/')}"
 
+    @property
+    def data_gone(self) -> bool:
+        """True when a started server's data were removed from under it: nothing is left to start again."""
+        return self._use is not None and not (self._cluster / "PG_VERSION").exists()
+
+    def abandon(self) -> None:
+        """Ends a server whose data are gone, at once: what it still answers from memory is not kept anywhere."""
+        use, self._use = self._use, None
+        if use is not None:
+            use.close()
+        process, self._process = self._process, None
+        if process is not None and process.poll() is None:
+            process.send_signal(signal.SIGQUIT)
+            try:
+                process.wait(_ABANDON_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
     def start(self) -> str:
-        """Makes the cluster if needed, starts the server if none serves, waits until it answers; returns the URL."""
+        """Makes the cluster if needed, starts the server if none serves, waits until it answers; returns the URL.
+
+        Raises EmbeddedPostgresError when the data of a server that this object started are gone: an empty database in
+        their place would look like the old one.
+        """
+        if self.data_gone:
+            raise EmbeddedPostgresError(f"the data folder {self._root} is gone: stop and start again")
         self._root.mkdir(parents=True, exist_ok=True)
         with _exclusive(self._root / "start.lock"):
             if self._use is None:
@@ -115,6 +141,10 @@ class EmbeddedPostgres:
         """Gives up the use; the last user ends the server by a fast shutdown (sessions end, a checkpoint is written)."""
         use, self._use = self._use, None
         if use is None:
+            return
+        if not self._root.exists():
+            self._use = use
+            self.abandon()
             return
         with use, _exclusive(self._root / "start.lock"):
             try:

@@ -101,6 +101,10 @@ class Deployment:
     def _watch_postgres(self) -> None:
         assert self._embedded is not None
         while not self._stopping.wait(_WATCH_S):
+            if self._embedded.data_gone:
+                log.error("the data folder %s is gone: stop and start again", self.config.postgres)
+                self._embedded.abandon()  # so that everybody is told that the database is away
+                return
             if self._embedded.pid is not None:
                 continue
             log.warning("the embedded Postgres is gone; starting it again")
