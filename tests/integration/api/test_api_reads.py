@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from partita.assets import ModuleSpec
@@ -220,3 +222,36 @@ def test_states_follow_the_task_from_launch_to_end(world: Any, client: httpx.Cli
     assert counts() == {"queued": 1, "failed": 1, "fresh": 1}
     world.work()
     assert counts() == {"failed": 1, "fresh": 2}
+
+
+def test_a_run_took_from_its_first_attempt_on(world: Any, client: httpx.Client) -> None:
+    world.activate()
+    run_id = world.launch("raw/flights", partitions="2013-01-03")
+    [first] = world.claim(1)
+    started = get(client, f"/runs/{run_id}")["started_at"]
+    with psycopg.connect(world.url) as connection:  # what the claim of a second attempt writes
+        connection.execute(
+            "UPDATE task SET attempt_number = 2, started_at = started_at + interval '1 hour' WHERE id = %s",
+            [first.task.id],
+        )
+    assert get(client, f"/runs/{run_id}")["started_at"] == started
+
+
+def test_a_partition_that_fails_its_check_is_shown_beside_a_newer_result(world: Any, client: httpx.Client) -> None:
+    world.activate()
+    world.launch("delays", partitions="2013-01-03..2013-01-04", upstream=True)
+
+    def result(claimed: Any) -> Any:
+        made = world.written(claimed)
+        bad = claimed.cells[0].cell.partition == "2013-01-03"
+        return replace(made, checks=tuple(replace(one, passed=not bad, blocking=False) for one in made.checks))
+
+    def check() -> Any:
+        [found] = get(client, "/asset", key="delays")["checks"]
+        return found
+
+    world.work(result=result)
+    assert (check()["failing"], check()["last_failing"]["partition"]) == (1, "2013-01-03")
+    world.launch("delays", partitions="2013-01-03", mode=["all"])
+    world.work()
+    assert (check()["failing"], check()["last_failing"], check()["last"]["passed"]) == (0, None, True)

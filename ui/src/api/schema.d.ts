@@ -923,7 +923,10 @@ export interface components {
             blocking: boolean;
             /** Description */
             description: string;
+            /** Failing */
+            failing: number;
             last: components["schemas"]["LastCheck"] | null;
+            last_failing: components["schemas"]["LastCheck"] | null;
             /** Name */
             name: string;
         };

@@ -67,7 +67,11 @@ function Checks({ asset }: { asset: AssetDetail }) {
         {asset.checks.map((check) => (
           <li key={check.name}>
             <p className="row">
-              <StateGlyph state={check.last ? (check.last.passed ? "fresh" : "failed") : "missing"} />
+              <StateGlyph
+                state={
+                  check.last_failing ? "failed" : check.last ? (check.last.passed ? "fresh" : "failed") : "missing"
+                }
+              />
               <span className="mono">{check.name}</span>
               {check.blocking && (
                 <span className="tag" data-tip="A failure keeps the data from being published">
@@ -75,6 +79,15 @@ function Checks({ asset }: { asset: AssetDetail }) {
                 </span>
               )}
             </p>
+            {check.last_failing && (
+              <p className="quiet">
+                Fails on {check.failing} {check.failing === 1 ? "partition" : "partitions"}, the newest{" "}
+                <Time at={check.last_failing.at} />
+                {check.last_failing.partition &&
+                  ` on ${partitionLabel(check.last_failing.partition, asset.partitions_kind === "multi")}`}
+                {Object.keys(check.last_failing.detail).length > 0 && `: ${recordText(check.last_failing.detail)}`}
+              </p>
+            )}
             <p className="quiet">
               {check.last ? (
                 <>

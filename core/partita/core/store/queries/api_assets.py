@@ -31,6 +31,19 @@ LAST_CHECKS = text("""
                         WHERE k.asset_id = u.asset_id AND k.name = u.name ORDER BY k.at DESC LIMIT 1) AS k
 """)
 
+# The partitions whose last result of a check is a failure, newest first, among the last `depth` results of each check: there
+# may be millions.
+FAILING_CHECKS = text("""
+    SELECT DISTINCT ON (u.name) u.name, count(*) OVER (PARTITION BY u.name) AS failing, k.passed, k.at, k.partition, k.detail
+    FROM unnest(CAST(:names AS text[])) AS u(name)
+    CROSS JOIN LATERAL (
+        SELECT DISTINCT ON (r.partition) r.passed, r.at, r.partition, r.detail
+        FROM (SELECT c.passed, c.at, c.partition, c.detail FROM check_result c
+              WHERE c.asset_id = :asset_id AND c.name = u.name ORDER BY c.at DESC LIMIT :depth) AS r
+        ORDER BY r.partition, r.at DESC) AS k
+    WHERE NOT k.passed ORDER BY u.name, k.at DESC, k.partition
+""")
+
 CELL = text("""
     SELECT c.window_start, c.window_end, c.data_version, c.location, c.metadata, c.published_at, c.version_at,
            c.published_attempt, c.published_run, c.last_outcome, c.last_attempt, c.last_attempt_at, c.last_error,

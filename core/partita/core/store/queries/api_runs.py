@@ -21,9 +21,14 @@ LIST_RUNS = text(f"""
 COUNT_RUNS = text("SELECT count(*) FROM run r WHERE CAST(:state AS text) IS NULL OR r.state = :state")
 RUNS_BY_ID = text(f"SELECT {_RUN} FROM run r WHERE r.id = ANY(CAST(:ids AS bigint[])) ORDER BY r.id")
 
-# Gates are the planner's plumbing: people count steps.
+# Gates are the planner's plumbing: people count steps. A task's own start is that of its last attempt: those that were tried
+# again are asked for their first, by `attempt_task`.
 TASK_STATES_OF_RUNS = text("""
-    SELECT t.run_id, t.state, count(*) AS n, min(t.started_at) AS started_at FROM task t
+    SELECT t.run_id, t.state, count(*) AS n,
+           min(CASE WHEN t.attempt_number > 1
+                    THEN coalesce((SELECT min(p.started_at) FROM attempt p WHERE p.task_id = t.id), t.started_at)
+                    ELSE t.started_at END) AS started_at
+    FROM task t
     WHERE t.run_id = ANY(CAST(:ids AS bigint[])) AND t.kind = 'step'
     GROUP BY t.run_id, t.state
 """)

@@ -108,6 +108,10 @@ class CheckView(Model):
     blocking: bool
     description: str
     last: LastCheck | None
+    failing: int
+    """Partitions whose last result is a failure, among the last thousands of results."""
+    last_failing: LastCheck | None
+    """The newest of those."""
 
 
 class AssetDetail(Model):

@@ -89,12 +89,17 @@ class AssetService:
         definition = catalog.definition(asset.key)
         with self._backend.store.read() as reader:
             facts = _Facts(reader, catalog, [asset.key])
+            names = [check.name for check in views.checks_of(catalog, asset)]
+            found = (
+                rows(reader, sql.FAILING_CHECKS, asset_id=asset.id, names=names, depth=_RESULTS_READ) if names else []
+            )
+            failing = {row["name"]: row for row in found}
         summary = _summary(catalog, asset.key, shown, facts)
         upstream, downstream = views.neighbours(catalog, asset)
         spec = asset.spec
         return AssetDetail(
             **summary.model_dump(exclude={"checks"}),
-            checks=[_check(check, facts) for check in views.checks_of(catalog, asset)],
+            checks=[_check(check, facts, failing) for check in views.checks_of(catalog, asset)],
             verdict=verdict_of(
                 summary.counts,
                 partitioned=definition is not None,
@@ -197,6 +202,9 @@ class AssetService:
         return next((one.text for one in told.reasons if one.code.startswith("stale_")), None)
 
 
+_RESULTS_READ = 10_000  # of each check, to know which partitions fail it
+
+
 class _Facts:
     """What the tables say about some assets, in a handful of statements."""
 
@@ -276,16 +284,21 @@ def _node(catalog: Catalog, key: AssetKey, shown: Shown, errors: Mapping[AssetKe
     )
 
 
-def _check(check: CheckSpec, facts: _Facts) -> CheckView:
+def _check(check: CheckSpec, facts: _Facts, failing: Mapping[str, Row]) -> CheckView:
+    bad = failing.get(check.name)
     row = next((one for (_, name), one in facts.checks.items() if name == check.name), None)
     return CheckView(
         name=check.name,
         blocking=check.blocking,
         description=check.description,
-        last=None
-        if row is None
-        else LastCheck(passed=row["passed"], at=row["at"], partition=row["partition"], detail=dict(row["detail"])),
+        last=None if row is None else _last(row),
+        failing=0 if bad is None else bad["failing"],
+        last_failing=None if bad is None else _last(bad),
     )
+
+
+def _last(row: Row) -> LastCheck:
+    return LastCheck(passed=row["passed"], at=row["at"], partition=row["partition"], detail=dict(row["detail"]))
 
 
 def _function(catalog: Catalog, asset: CatalogAsset) -> str | None:
