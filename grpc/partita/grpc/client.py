@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncGenerator, Iterator
 from types import TracebackType
 from typing import NoReturn, Self
+
+# Before gRPC is imported: its fork handlers stop its threads around every fork of the process, and now and then for ever.
+# Nothing forks from here but to execute another program, which needs none of them.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 import grpc
 import grpc.aio

@@ -67,6 +67,10 @@ class EmbeddedPostgresError(RuntimeError):
     """The embedded server does not start or stop; the message carries the end of its log."""
 
 
+class _Ended(Exception):
+    """The server that was found serving ended while it was waited for."""
+
+
 class EmbeddedPostgres:
     """One server over `data_dir` (made when missing).
 
@@ -178,13 +182,22 @@ class EmbeddedPostgres:
     # ------------------------------------------------------------------ steps
 
     def _serve(self) -> None:
-        if _live_postmaster(self._cluster) is None:
-            account = choose_account(self._bin / "postgres", self._cluster)
-            if not (self._cluster / "PG_VERSION").exists():
-                self._init(account)
-            self._launch(account)
-        self._wait_until_it_answers()
+        found = _live_postmaster(self._cluster)
+        if found is None:
+            self._launch_fresh()
+        try:
+            self._wait_until_it_answers(found)
+        except _Ended:
+            # It was being killed when we found it: it is gone now, and ours to start.
+            self._launch_fresh()
+            self._wait_until_it_answers(None)
         self._ensure_database()
+
+    def _launch_fresh(self) -> None:
+        account = choose_account(self._bin / "postgres", self._cluster)
+        if not (self._cluster / "PG_VERSION").exists():
+            self._init(account)
+        self._launch(account)
 
     def _init(self, account: Account) -> None:
         # A half-made cluster of an interrupted initdb is not usable; it holds nothing yet.
@@ -244,7 +257,8 @@ class EmbeddedPostgres:
                 )
             time.sleep(0.2)  # their end is no event that we could wait for
 
-    def _wait_until_it_answers(self) -> None:
+    def _wait_until_it_answers(self, found: int | None) -> None:
+        """`found` is the server that served before us, if one did. Raises _Ended when that one ends meanwhile."""
         deadline = time.monotonic() + _START_TIMEOUT_S
         pause = 0.01
         while True:
@@ -252,7 +266,9 @@ class EmbeddedPostgres:
                 psycopg.connect(self._admin_url(), connect_timeout=5).close()
                 return
             except psycopg.OperationalError as error:
-                dead = self._process is not None and self._process.poll() is not None
+                if found is not None and _live_postmaster(self._cluster) != found:
+                    raise _Ended from error
+                dead = found is None and self._process is not None and self._process.poll() is not None
                 if dead or time.monotonic() > deadline:
                     raise EmbeddedPostgresError(
                         f"The embedded Postgres in {self._root} does not answer ({error}). Its log ends:\n{self._log_tail()}"

@@ -1,6 +1,6 @@
 """The worker: claims queued tasks, runs each as an attempt in its code-location server, reports what came out.
 
-Owns one lease, the attempts under it, and the group commit of their results. All state that matters is in Postgres: a worker
+Owns one lease and the attempts under it. All state that matters is in Postgres: a worker
 may die at any moment. It decides nothing about tasks; the duties it calls do. One asyncio loop; database calls run on a few
 threads.
 """
@@ -14,21 +14,21 @@ import os
 import platform
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from partita.core.catalog import Catalog
 from partita.core.duties.claim import claim
-from partita.core.duties.finish import finish
 from partita.core.duties.leases import disown, register, renew, retire
-from partita.core.duties.values import AttemptResult, Channel, Claimed, Finished, InputResolver
+from partita.core.duties.values import AttemptResult, Channel, Claimed, InputResolver
 from partita.core.logs import LogStore
-from partita.core.runtime.attempts import Outcomes, lost_result, to_request, unreportable
+from partita.core.runtime.attempts import Outcomes, lost_result, to_request
+from partita.core.runtime.calls import RETRY_S, StoreCalls, first_line, is_outage
+from partita.core.runtime.reports import Reports
 from partita.core.runtime.wake import WakeHub
-from partita.core.store.port import Busy, Store, Unavailable
+from partita.core.store.port import Store
 from partita.core.store.values import AttemptId, LocationId, RunId, SnapshotId, Task, TaskCell, WorkerId
 from partita.grpc.client import CodeLocationClient, CodeServerError
 from partita.grpc.v1 import code_location_pb2 as pb
@@ -36,14 +36,9 @@ from partita.grpc.v1 import code_location_pb2 as pb
 log = logging.getLogger(__name__)
 
 _POLL_S = 1.0
-_RETRY_S = 1.0
-_FLUSH_MOST = 500
 _RENEWALS_PER_LEASE = 5
 _CLIENTS_KEPT = 32
-_REPORT_TRIES = 3
-"""Of a report that the database answers and refuses: then the attempt has failed by what it reported."""
 
-Result = TypeVar("Result")
 Pin = tuple[LocationId, SnapshotId]
 
 
@@ -88,7 +83,6 @@ class Worker:
         capacity: int,
         lease_s: float,
         grace_s: float,
-        settled: Callable[[AttemptResult], None] | None = None,
     ) -> None:
         self._store = store
         self._directory = directory
@@ -97,23 +91,20 @@ class Worker:
         self._capacity = capacity
         self._lease_s = lease_s
         self._grace_s = grace_s
-        self._settled = settled
         self._id = _new_id()
         self._live: dict[AttemptId, _Live] = {}
-        self._unreported: set[AttemptId] = set()
-        """Attempts of which this worker has still to say how they ended: those that run, and those whose result is on its way."""
         self._in_doubt = False
-        """Whether the database may hold attempts of ours that are not in `_unreported`."""
+        """Whether the database may hold attempts of ours that are not among `_reports.unreported`."""
         self._cancels: dict[AttemptId, asyncio.Task[None]] = {}
         self._clients: dict[str, CodeLocationClient] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._turn = 0
-        self._results: asyncio.Queue[AttemptResult] = asyncio.Queue()
         self._claimable = asyncio.Event()
         self._cancelled = asyncio.Event()
         self._stopping = asyncio.Event()
         self._entering = asyncio.Lock()
-        self._threads = ThreadPoolExecutor(4, thread_name_prefix="worker-db")
+        self._calls = StoreCalls(lambda: f"worker {self._id}")
+        self._reports = Reports(store, self._calls, hub, flushed=self._claimable.set, doubt=self._doubt)
 
     def __repr__(self) -> str:
         return f"<Worker {self._id} {len(self._live)}/{self._capacity} attempts>"
@@ -129,12 +120,12 @@ class Worker:
 
     async def run(self) -> None:
         """Serves until `stop` is called from this loop."""
-        await self._insist(partial(self._register, self._id), "register")
+        await self._calls.insist(partial(self._register, self._id), "register")
         loops = [
             asyncio.create_task(self._claim_loop(), name="claim"),
             asyncio.create_task(self._lease_loop(), name="lease"),
         ]
-        flusher = asyncio.create_task(self._flush_loop(), name="flush")
+        flusher = asyncio.create_task(self._reports.run(), name="flush")
         try:
             await self._stopping.wait()
         finally:
@@ -143,15 +134,18 @@ class Worker:
                 loop.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
             await self._give_back()
-            await self._results.join()
+            await self._reports.empty()
             flusher.cancel()
             await asyncio.gather(flusher, return_exceptions=True)
             await asyncio.gather(*(client.close() for client in self._clients.values()), return_exceptions=True)
-            await self._db(partial(retire, self._store, self._id))
-            self._threads.shutdown(wait=True)
+            await self._calls.once(partial(retire, self._store, self._id))
+            self._calls.close()
 
     def stop(self) -> None:
         self._stopping.set()
+
+    def _doubt(self) -> None:
+        self._in_doubt = True
 
     # ------------------------------------------------------------------ lease
 
@@ -173,10 +167,10 @@ class Worker:
             self._cancelled.clear()
             worker_id = self._id
             try:
-                renewed = await self._db(partial(renew, self._store, worker_id, lease_s=self._lease_s))
+                renewed = await self._calls.once(partial(renew, self._store, worker_id, lease_s=self._lease_s))
             except Exception as error:  # the database is away: nobody judges leases then either
-                log.warning("worker %s cannot renew its lease: %s", self._id, _first_line(error))
-                await asyncio.sleep(_RETRY_S)
+                log.warning("worker %s cannot renew its lease: %s", self._id, first_line(error))
+                await asyncio.sleep(RETRY_S)
                 continue
             if not renewed.live:
                 await self._lease_lost(worker_id)
@@ -193,9 +187,9 @@ class Worker:
             )
             for live in list(self._live.values()):
                 live.job.cancel()  # leaving the stream ends the child; its result could not be published anyway
-            self._unreported.clear()  # of its former life; whatever they report is refused
+            self._reports.unreported.clear()  # of its former life; whatever they report is refused
             again = _new_id()
-            await self._insist(partial(self._register, again), "register again")
+            await self._calls.insist(partial(self._register, again), "register again")
             self._id = again
         self._claimable.set()
 
@@ -208,21 +202,23 @@ class Worker:
             self._claimable.clear()
             if self._in_doubt:
                 await self._disown()
-            free = self._capacity - len(self._live)
+            # Slots are free before their results are committed, but not without end: while nothing can be committed, nothing
+            # more is taken on than is in hand.
+            free = min(self._capacity - len(self._live), 2 * self._capacity - len(self._reports.unreported))
             if free <= 0:
-                continue  # the end of an attempt sets the event
+                continue  # the end of an attempt and a commit set the event
             try:
                 await self._claim(free)
             except Exception as error:
-                log.warning("worker %s cannot claim: %s", self._id, _first_line(error), exc_info=not _is_outage(error))
+                log.warning("worker %s cannot claim: %s", self._id, first_line(error), exc_info=not is_outage(error))
                 self._in_doubt = True  # it may have been committed
-                await asyncio.sleep(_RETRY_S)
+                await asyncio.sleep(RETRY_S)
 
     async def _disown(self) -> None:
         """Gives back what nobody runs: our lease would keep it running for ever. Between claims only."""
         self._in_doubt = False
-        known = frozenset(self._unreported)
-        swept = await self._insist(
+        known = frozenset(self._reports.unreported)
+        swept = await self._calls.insist(
             partial(disown, self._store, self._id, known, lease_s=self._lease_s), "give back what it does not know of"
         )
         if swept.retried or swept.ended:
@@ -233,10 +229,10 @@ class Worker:
 
     async def _claim(self, free: int) -> None:
         worker_id = self._id
-        served = await self._db(self._directory.served)
+        served = await self._calls.once(self._directory.served)
         if not served:
             return
-        claims = await self._db(
+        claims = await self._calls.once(
             partial(
                 claim,
                 self._store,
@@ -276,7 +272,7 @@ class Worker:
         if client is None:
             self._close_clients()
             client = self._clients[address] = CodeLocationClient(address)
-        self._unreported.add(claimed.attempt_id)
+        self._reports.unreported.add(claimed.attempt_id)
         job = asyncio.create_task(self._attempt(claimed, client, server.version), name=f"attempt {claimed.attempt_id}")
         self._live[claimed.attempt_id] = _Live(claimed, client, job)
 
@@ -302,11 +298,11 @@ class Worker:
         finally:
             del self._live[claimed.attempt_id]
             if result is not None:  # cancelled with the lease: whatever it did is refused anyway
-                self._results.put_nowait(result)
+                self._reports.put(result)
             self._claimable.set()
 
     async def _execute(self, claimed: Claimed, client: CodeLocationClient, version: str) -> AttemptResult:
-        catalog = await self._db(partial(self._directory.catalog, claimed.task.run_id))
+        catalog = await self._calls.once(partial(self._directory.catalog, claimed.task.run_id))
         outcomes = Outcomes(claimed, catalog)
         writer = self._logs.writer(claimed.log or self._log_name(claimed.task, claimed.cells, claimed.attempt_id))
         request = to_request(claimed, version, catalog, grace_s=self._grace_s)
@@ -358,78 +354,9 @@ class Worker:
         """At an orderly stop: every attempt is cancelled as an infrastructure loss, to be tried again elsewhere."""
         jobs = [live.job for live in self._live.values()]
         for live in list(self._live.values()):
-            self._results.put_nowait(lost_result(live.claimed, f"worker {self._id} was stopped"))
+            self._reports.put(lost_result(live.claimed, f"worker {self._id} was stopped"))
             live.job.cancel()
         await asyncio.gather(*jobs, return_exceptions=True)
-
-    # ------------------------------------------------------------------ results
-
-    async def _flush_loop(self) -> None:
-        """Group commit: flushed at once when idle; what ends while a flush is in flight goes into the next one."""
-        while True:
-            batch = [await self._results.get()]
-            while len(batch) < _FLUSH_MOST and not self._results.empty():
-                batch.append(self._results.get_nowait())
-            await self._report(batch)
-            self._unreported.difference_update(result.attempt_id for result in batch)
-            if self._settled is not None:
-                for result in batch:
-                    self._settled(result)
-            for _ in batch:
-                self._results.task_done()
-
-    async def _report(self, batch: Sequence[AttemptResult]) -> None:
-        """One report that cannot be stored must not hold up those of all the others for ever."""
-        try:
-            finished = await self._insist(partial(finish, self._store, batch), "report results", refusals=_REPORT_TRIES)
-        except Exception as error:
-            if len(batch) > 1:
-                for result in batch:
-                    await self._report([result])
-                return
-            log.exception("attempt %s: its report cannot be stored", batch[0].attempt_id)
-            try:
-                finished = await self._insist(
-                    partial(finish, self._store, [unreportable(batch[0], error)]),
-                    "report a failure",
-                    refusals=_REPORT_TRIES,
-                )
-            except Exception:
-                log.exception("attempt %s: not even its failure can be stored", batch[0].attempt_id)
-                self._in_doubt = True  # lost, then
-                return
-        self._told(finished)
-
-    def _told(self, finished: Finished) -> None:
-        self._hub.wake(finished.channels)
-        for refused in finished.refused:
-            log.warning("task %s attempt %s was refused: %s", refused.task_id, refused.attempt_id, refused.why)
-
-    # ------------------------------------------------------------------ database
-
-    async def _db(self, call: Callable[[], Result]) -> Result:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
-
-    async def _insist(self, call: Callable[[], Result], what: str, *, refusals: int | None = None) -> Result:
-        """Until it works: an outage of the database ends no attempt. Deciders refuse what has become stale meanwhile.
-
-        With `refusals`, the error of the last of so many tries that were no outage is raised.
-        """
-        failures = refused = 0
-        while True:
-            try:
-                return await self._db(call)
-            except Exception as error:
-                failures += 1
-                refused += not _is_outage(error)
-                if refused and refused == refusals:
-                    raise
-                if failures in {1, 10} or failures % 60 == 0:
-                    log.warning(
-                        "worker %s cannot %s (try %d): %s", self._id, what, failures, _first_line(error),
-                        exc_info=not _is_outage(error),
-                    )  # fmt: skip
-                await asyncio.sleep(min(_RETRY_S, 0.05 * 2**failures))
 
 
 def _set_from_thread(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
@@ -443,11 +370,3 @@ def _new_id() -> WorkerId:
 
 def _now_us() -> int:
     return time.time_ns() // 1000
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__
-
-
-def _is_outage(error: Exception) -> bool:
-    return isinstance(error, Busy | Unavailable)
