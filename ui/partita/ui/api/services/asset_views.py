@@ -238,7 +238,7 @@ def _box_text(space: ProductSpace, chosen: PartitionSet) -> str | None:
 
 def _quoted(key: str) -> str:
     """A key as it may stand in a selection: quoted when the grammar would read it otherwise."""
-    plain = not re.search(r'[",;=\[]|\.\.', key) and not re.fullmatch(r"(?i)all|latest(\s+\d+)?", key)
+    plain = not re.search(r'[",;=\[]|\.\.|^\.|\.$', key) and not re.fullmatch(r"(?i)all|latest(\s+\d+)?", key)
     return key if plain else json.dumps(key, ensure_ascii=False)
 
 
