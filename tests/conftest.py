@@ -5,6 +5,9 @@ Warnings are errors (pyproject.toml). Fixtures of one layer live in that layer's
 
 import os
 
+# Before anything imports gRPC: tests start many processes, and its fork handlers now and then stop its threads for ever.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -34,7 +34,9 @@ from partita.grpc.client import CodeLocationClient
 from partita.grpc.v1 import code_location_pb2 as pb
 from partita.grpc.v1 import code_location_pb2_grpc as pb_grpc
 
-pytestmark = pytest.mark.anyio
+# In `make prove`: client and server share one process here, over a new event loop for each test, and about once in twenty runs
+# a first gRPC connection then is never answered. Real deployments keep their loops; the kill tests drive the same code.
+pytestmark = [pytest.mark.anyio, pytest.mark.prove]
 
 LOCATION, SNAPSHOT = LocationId(1), SnapshotId(1)
 PIN = (LOCATION, SNAPSHOT)

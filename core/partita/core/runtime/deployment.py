@@ -23,7 +23,7 @@ from partita.core.store.postgres.store import PostgresStore
 
 log = logging.getLogger(__name__)
 
-_WATCH_S = 0.5
+_WATCH_S = 1.0
 _SEEN_S = 10.0
 
 

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-_LOOK_S = 0.5
+_LOOK_S = 1.0
 _LEASE_S = 30.0
 _RENEW_S = 8.0
 _HANDED_OVER_S = 2 * _RENEW_S

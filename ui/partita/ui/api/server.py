@@ -26,6 +26,7 @@ from partita.ui.api.services import Services, services_of
 log = logging.getLogger("partita.api")
 
 _STREAMS_END_S = 3
+_TICK_S = 0.5
 
 
 def run_api(config: Config, *, root_path: str = "", public_hosts: Sequence[str] = ()) -> None:
@@ -99,6 +100,11 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started and self.on_started is not None:
             self.on_started()
+
+    async def main_loop(self) -> None:
+        """Twice a second and not ten times: it refreshes the Date header and notices that it is to end."""
+        while not await self.on_tick(0):  # noqa: ASYNC110 - `should_exit` is a flag of uvicorn, no event
+            await asyncio.sleep(_TICK_S)
 
     def install_signal_handlers(self) -> None:
         """None: the process has its own."""
