@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"
 PATHS = ":".join(str(ROOT / one) for one in ("core", "assets", "grpc", "ui", "sdk"))
+# Two mypy processes that write one cache crash each other, so each worker of pytest-xdist has its own.
+CACHE = ROOT / ".mypy_cache" / f"typing-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
 _LINE = re.compile(r"(?P<file>[^:]+):(?P<line>\d+): error: .*\[(?P<code>[a-z-]+)\]$")
 _MARK = re.compile(r"# wrong: (?P<codes>[a-z, -]+)$")
 
@@ -24,7 +27,7 @@ def mypy() -> dict[str, dict[int, set[str]]]:
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--explicit-package-bases", "--namespace-packages",
          "--no-error-summary", "--hide-error-context", "--no-pretty", "--follow-imports=silent",
-         f"--cache-dir={ROOT / '.mypy_cache' / 'typing'}", "right.py", "wrong.py"],
+         f"--cache-dir={CACHE}", "right.py", "wrong.py"],
         cwd=CASES, env={"MYPYPATH": PATHS, "PATH": ""}, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
@@ -59,7 +62,7 @@ def test_the_example_passes() -> None:
     example = ROOT / "examples" / "flights"
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--explicit-package-bases", "--namespace-packages",
-         "--follow-imports=silent", f"--cache-dir={ROOT / '.mypy_cache' / 'typing'}",
+         "--follow-imports=silent", f"--cache-dir={CACHE}",
          "source.py", "flights_location", "health_location"],
         cwd=example, env={"MYPYPATH": PATHS, "PATH": ""}, capture_output=True, text=True, check=False,
     )  # fmt: skip
