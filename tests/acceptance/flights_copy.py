@@ -21,6 +21,8 @@ modules = ["health_location"]
 import_timeout_s = 8
 [worker]
 grace_s = 1
+[dev]
+reload = false
 """
 RAW = "flights_location/raw.py"
 MARTS = "flights_location/marts.py"

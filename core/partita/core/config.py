@@ -67,6 +67,12 @@ class ServerConfig(_Section):
     import_timeout_s: float = Field(default=60.0, gt=0)
 
 
+class DevConfig(_Section):
+    """`partita dev`: with `reload` it loads a location again when a module under its root changes."""
+
+    reload: bool = True
+
+
 class Config(_Section):
     """A whole `partita.toml`. `file` is where it was read; relative paths in it are relative to its folder."""
 
@@ -77,6 +83,7 @@ class Config(_Section):
     worker: WorkerConfig = WorkerConfig()
     api: ApiConfig = ApiConfig()
     code_server: ServerConfig = ServerConfig()
+    dev: DevConfig = DevConfig()
     pools: Mapping[str, int] = Field(default_factory=dict)
 
     @model_validator(mode="after")

@@ -17,6 +17,7 @@ from partita.core.runtime.directory import StoreDirectory
 from partita.core.runtime.scheduler import Scheduler
 from partita.core.runtime.servers import ManagedServer
 from partita.core.runtime.stopping import stop_event
+from partita.core.runtime.watch import reload_on_change
 from partita.core.runtime.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,8 @@ def run_dev(config: Config, *extras: tuple[str, Extra]) -> None:
                 server.start()
         stack.callback(scheduler.stop)
         parts = tuple(extra for _, extra in extras)
+        if config.dev.reload:
+            parts = (*parts, reload_on_change)
         components = [("scheduler", "dev"), ("worker", "dev"), *((kind, "dev") for kind, _ in extras)]
         asyncio.run(_serve(deployment, worker=True, extras=parts, components=components, scheduler=scheduler))
 

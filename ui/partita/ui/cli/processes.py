@@ -31,13 +31,23 @@ def register(app: typer.Typer) -> None:
     app.command("code-server")(code_server)
 
 
-def dev(*, port: Port = None, verbose: Verbose = False) -> None:
+def dev(
+    *,
+    port: Port = None,
+    reload: Annotated[
+        bool | None,
+        typer.Option("--reload/--no-reload", help="Load a location again when its modules change; default: yes."),
+    ] = None,
+    verbose: Verbose = False,
+) -> None:
     """Everything on this machine: Postgres, code servers, scheduler, worker, API and UI."""
     from partita.core.runtime.process import run_dev
     from partita.ui.api.server import api_part, listen
 
     _log(verbose)
     config = _config(None, port)
+    if reload is not None:
+        config = config.model_copy(update={"dev": config.dev.model_copy(update={"reload": reload})})
     listen(config.api.host, config.api.port).close()  # before anything starts: the commonest mistake is a second `dev`
     run_dev(config, ("api", api_part(on_serving=_say_where)))
 
