@@ -34,6 +34,11 @@ def test_a_new_project_runs_and_follows_edits(project: Path, capsys: pytest.Capt
             lambda: states(deployment, "summary") == {"fresh": 7},
         )
 
+        # A run of the terminal reads what is published, says what it made, and publishes nothing.
+        tried = json.loads(deployment.run("run", "weather.py::summary", "--partitions", "latest", "--json"))
+        assert [(one["n"], one["mean"]) for one in tried["rows"]["summary"]] == [(24, 15.75)]
+        assert states(deployment, "summary") == {"fresh": 7}
+
         module.write_text(module.read_text().replace(*CHANGED))
         deployment.wait("changed code makes stale", lambda: states(deployment, "readings") == {"stale": 7})
 

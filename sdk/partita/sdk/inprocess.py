@@ -6,17 +6,18 @@ what a deployment is for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from partita.assets import (
     AssetKey,
     DefinitionError,
     PartitaError,
+    PartitionsDef,
     PartitionSet,
     PartitionSpace,
     Snapshot,
@@ -48,6 +49,16 @@ from partita.sdk.runtime_values import (
 from partita.sdk.snapshot import StepHandle, resolve_once
 
 _EXTERNAL_VERSION = "external"
+
+
+class Published(Protocol):
+    """What a deployment has published, for a step that runs here."""
+
+    def scheme(self, key: AssetKey) -> PartitionsDef | None:
+        """The partitions of an asset of another location; raises PartitaError when nobody defines it."""
+
+    def cells(self, key: AssetKey, partitions: Sequence[str]) -> Mapping[str, InputCell]:
+        """Those of these partitions that are published; raises PartitaError when there is no deployment to ask."""
 
 
 def materialize(
@@ -94,9 +105,13 @@ def materialize_location(
     lake: Path | None = None,
     as_of: datetime | None = None,
     raise_on_error: bool = True,
+    published: Published | None = None,
+    on_log: Callable[[str, str], None] | None = None,
 ) -> MaterializeResult:
-    """`materialize()` for some steps of a loaded location."""
-    run = _Run(location, steps, lake, as_of or datetime.now(UTC), dict(inputs or {}), dict(params or {}))
+    """`materialize()` for some steps of a loaded location. What they read and is neither made here nor given comes from
+    `published`; `on_log` hears the lines of `context.log` while the steps run."""
+    run = _Run(location, steps, lake, as_of or datetime.now(UTC), dict(inputs or {}), dict(params or {}), published)
+    run.result.on_log = on_log
     with ResourceScope(resources) as scope:
         run.go(partitions, scope, raise_on_error=raise_on_error)
     return run.result
@@ -111,6 +126,7 @@ class _Run:
         as_of: datetime,
         inputs: dict[str, object],
         params: dict[str, Mapping[str, Any]],
+        published: Published | None,
     ) -> None:
         folder = None if lake is not None else TemporaryFolder.make()
         self._lake = Lake(root=lake if folder is None else folder.path)
@@ -118,6 +134,7 @@ class _Run:
         self._as_of = as_of
         self._inputs = inputs
         self._params = params
+        self._published = published
         self._attempts = 0
         self._spaces: dict[AssetKey, PartitionSpace] = {}
         self._assets = location.assets
@@ -229,32 +246,46 @@ class _Run:
         if key in self._inputs or one.name in self._inputs:
             value = self._inputs[key] if key in self._inputs else self._inputs[one.name]
             return InputBinding(one.name, key, "lake", cells=(self._given(key, value),))
-        if not one.local:
-            raise UnknownAsset(
-                f"input {one.name!r} reads {key!r} of another location",
-                rule="materialize() has only what it is given",
-                fix=f'say inputs={{"{key}": ...}}',
-            )
-        up = self._space(key)
+        scheme = self._scheme(one)
+        up = self._space(key) if one.local else space_of(scheme, self._as_of)
         mapped = upstream_of(one.mapping, down=down, up=up, cells=cells)
-        external = self._assets[key].kind == "external"
+        external = one.local and self._assets[key].kind == "external"
         own = {made.key for made in handle.step.assets}
+        wanted = list(up.keys(mapped.existing))
+        elsewhere = {} if external else self._elsewhere(key, wanted)
         found: list[InputCell] = []
-        for partition in up.keys(mapped.existing):
-            cell = self.result.published.get((key, partition))
+        for partition in wanted:
+            cell = self.result.published.get((key, partition)) or elsewhere.get(partition)
             if cell is None and external:
                 cell = InputCell(partition, _EXTERNAL_VERSION)
             if cell is None and key not in own:  # its own earlier partitions may not be there
                 raise PartitaError(
                     f"input {one.name!r}: {key!r} has no published partition {partition!r}",
                     rule="an input must be made in this call, or given",
-                    fix=f'add the asset to the call, or say inputs={{"{key}": ...}}',
+                    fix=f'add the asset to the call, or say inputs={{"{key}": ...}}'
+                    if self._published is None
+                    else f"materialize it first: partita materialize {key}",
                 )
             if cell is not None:
                 found.append(cell)
-        scheme = self._assets[key].partitions
         spec = b"" if scheme is None else canonical_json(to_spec(scheme))
         return InputBinding(one.name, key, self.result.made_by.get(key, ""), spec, tuple(found))
+
+    def _scheme(self, one: ResolvedInput) -> PartitionsDef | None:
+        if one.local:
+            return self._assets[one.upstream].partitions
+        if self._published is None:
+            raise UnknownAsset(
+                f"input {one.name!r} reads {one.upstream!r} of another location",
+                rule="materialize() has only what it is given",
+                fix=f'say inputs={{"{one.upstream}": ...}}',
+            )
+        return self._published.scheme(one.upstream)
+
+    def _elsewhere(self, key: AssetKey, partitions: Sequence[str]) -> Mapping[str, InputCell]:
+        """What is published in a deployment of partitions that were not made here."""
+        absent = [one for one in partitions if (key, one) not in self.result.published]
+        return self._published.cells(key, absent) if self._published is not None and absent else {}
 
     def _given(self, key: AssetKey, value: object) -> InputCell:
         known = self.result.published.get((key, ""))

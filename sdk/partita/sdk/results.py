@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -56,6 +57,8 @@ class MaterializeResult:
     made_by: dict[AssetKey, str] = field(default_factory=dict)
     """Name of the IO manager that stored each asset."""
     folder: object = None
+    on_log: Callable[[str, str], None] | None = field(default=None, repr=False)
+    """Hears each line of `logs` when it is written."""
 
     @property
     def success(self) -> bool:
@@ -109,3 +112,5 @@ class MaterializeResult:
     def log(self, level: str, text: str) -> None:
         """Reporter: take a log line."""
         self.logs.append((level, text))
+        if self.on_log is not None:
+            self.on_log(level, text)

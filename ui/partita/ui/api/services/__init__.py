@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from partita.core.logs import LogStore
     from partita.core.store.postgres.store import PostgresStore
     from partita.ui.api.services.assets import AssetService
+    from partita.ui.api.services.definitions import DefinitionService
     from partita.ui.api.services.events import EventFeed
     from partita.ui.api.services.logs import LogService
     from partita.ui.api.services.plans import PlanService
@@ -28,6 +29,7 @@ class Services:
     logs: LogService
     system: SystemService
     events: EventFeed
+    definitions: DefinitionService
 
 
 def services_of(
@@ -45,6 +47,7 @@ def services_of(
     from partita.ui.api.services.assets import AssetService
     from partita.ui.api.services.base import Backend
     from partita.ui.api.services.board import Board
+    from partita.ui.api.services.definitions import DefinitionService
     from partita.ui.api.services.events import EventFeed
     from partita.ui.api.services.logs import LogService
     from partita.ui.api.services.plans import PlanService
@@ -61,4 +64,5 @@ def services_of(
         logs=LogService(backend),
         system=SystemService(backend, board, runs),
         events=EventFeed(backend, on_wake),
+        definitions=DefinitionService(backend),
     )
