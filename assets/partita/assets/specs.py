@@ -261,11 +261,16 @@ class AssetSpec(Spec):
 
 
 class StepSpec(Spec):
-    """The function ("module:qualname") that makes the assets of one atomic group."""
+    """The function ("module:qualname") that makes the assets of one atomic group.
+
+    `code` says for people what the fingerprint is made of: by `module.name` a digest of each piece's own code, that of the
+    function itself under the empty name.
+    """
 
     id: str
     assets: tuple[Key, ...]
     function: str
+    code: dict[str, str] = {}
 
 
 class CheckSpec(Spec):

@@ -6,6 +6,7 @@ Importing it loads no DuckDB and nothing of the control plane.
 from partita.assets import Daily, Dynamic, Hourly, Monthly, Multi, Static, TimeWindows, Weekly
 from partita.sdk.context import Context, Partition, TimeSpan
 from partita.sdk.declare import asset, check, defaults, external, multi_asset
+from partita.sdk.fingerprint.ignore import ignore_for_version
 from partita.sdk.handles import AssetFunction, CheckFunction, ExternalAsset, Out
 from partita.sdk.inprocess import materialize
 from partita.sdk.io.base import IOManager
@@ -57,6 +58,7 @@ __all__ = [
     "defaults",
     "eager",
     "external",
+    "ignore_for_version",
     "last",
     "manual",
     "materialize",

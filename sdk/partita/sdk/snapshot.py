@@ -30,7 +30,7 @@ from partita.assets import (
 )
 from partita.sdk.collector import Collector
 from partita.sdk.definitions import AssetDef, CheckDef, Place, StepDef
-from partita.sdk.fingerprint import Sources, fingerprint_of, sources_of
+from partita.sdk.fingerprint import Code, Sources, code_of, fingerprint_of, sources_of
 from partita.sdk.io.base import IOManager
 from partita.sdk.io.registry import known_manager
 from partita.sdk.resolve import Known, ResolvedCheck, ResolvedInput, resolve_check, resolve_step
@@ -86,10 +86,11 @@ def build_snapshot(name: str, resolved: Resolved, modules: Iterable[ModuleSpec],
     assets = [_external_spec(one) for one in resolved.externals]
     steps, checks = [], []
     for handle in resolved.steps.values():
-        fingerprint = _fingerprint(handle.step, sources)
-        assets += [_asset_spec(made, handle, fingerprint) for made in handle.step.assets]
+        code = _code(handle.step, sources)
+        assets += [_asset_spec(made, handle, code.fingerprint) for made in handle.step.assets]
         keys = tuple(made.key for made in handle.step.assets)
-        steps.append(StepSpec(id=handle.step.id, assets=keys, function=handle.step.name))
+        parts = {"" if name == code.own else name: digest for name, digest in code.parts.items()}
+        steps.append(StepSpec(id=handle.step.id, assets=keys, function=handle.step.name, code=parts))
         checks += [_check_spec(one, sources) for one in handle.checks]
     return Snapshot(
         location=name, assets=tuple(assets), steps=tuple(steps), checks=tuple(checks), modules=tuple(modules)
@@ -148,12 +149,12 @@ def _manager(name: str, collector: Collector, step: StepDef) -> IOManager:
     return known_manager(name, owner=f"asset {step.id!r}", others=collector.io)
 
 
-def _fingerprint(step: StepDef, sources: Sources | None) -> str:
+def _code(step: StepDef, sources: Sources | None) -> Code:
     signature = step.signature
     classes: list[type] = [kind for _, kind in signature.resources]
     if signature.params is not None:
         classes.append(signature.params[1])
-    return fingerprint_of(
+    return code_of(
         step.function,
         sources=sources or sources_of(step.function),
         classes=classes,

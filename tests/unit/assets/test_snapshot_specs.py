@@ -126,7 +126,7 @@ def test_the_canonical_form_is_pinned() -> None:
     snapshot = Snapshot(location="l", steps=(StepSpec(id="s", assets=(asset_key("e"),), function="m:f"),))
     assert canonical_json(snapshot) == (
         b'{"assets":[],"checks":[],"format":1,"location":"l","modules":[],'
-        b'"steps":[{"assets":["e"],"function":"m:f","id":"s"}]}'
+        b'"steps":[{"assets":["e"],"code":{},"function":"m:f","id":"s"}]}'
     )
     assert snapshot_hash(snapshot) == "94227e998d6bb70b35386e0a6a103857d9e09d5ddb68a13e879eae1bbe33006a"
 

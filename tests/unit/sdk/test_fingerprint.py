@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita.sdk.fingerprint import Sources, fingerprint_of
+from partita.sdk.fingerprint import Code, Sources, code_of, fingerprint_of
 from partita.sdk.fingerprint.normal import prefixed
 
 Project = Callable[[Mapping[str, str]], str]
@@ -239,3 +239,79 @@ def test_the_value_is_pinned(project: Project) -> None:
         "helpers.py": "def inc(n): return n + 1\n",
     }
     assert project(files) == "e5ee5593e432c208b5a51c4c66abce71"
+
+
+IGNORING = """
+    from partita.sdk import ignore_for_version
+
+    FORMAT = "{form}"
+
+    @ignore_for_version
+    def told({arguments}):
+        {body}
+
+    class Reader:
+        @ignore_for_version
+        def show(self):
+            {body}
+
+        def read(self, n):
+            return n + {plus}
+
+    def asset_code(n):
+        told(n)
+        return Reader().read(n)
+    """
+
+
+def test_what_is_marked_to_be_ignored_and_all_that_only_it_reaches_changes_nothing(project: Project) -> None:
+    words = {"form": "%d", "arguments": "n", "body": "print(FORMAT, n)", "plus": "1"}
+    first = project({"job.py": IGNORING.format(**words)})
+    assert project({"job.py": IGNORING.format(**{**words, "form": "%x"})}) == first
+    assert project({"job.py": IGNORING.format(**{**words, "body": "raise OSError"})}) == first
+    assert project({"job.py": IGNORING.format(**{**words, "arguments": "n, more=FORMAT"})}) == first
+    assert project({"job.py": IGNORING.format(**{**words, "plus": "2"})}) != first
+    assert project({"job.py": IGNORING.format(**words).replace("@ignore_for_version", "")}) != first
+    aliased = IGNORING.format(**words).replace("import ignore_for_version", "import ignore_for_version as quiet")
+    assert project({"job.py": aliased.replace("@ignore_for_version", "@quiet")}) == first
+
+
+PARTS = """
+    import helpers
+    RATE = 2
+
+    def twice(n):
+        return n * RATE
+
+    def asset_code(n):
+        return helpers.plus(twice(n))
+    """
+HELPERS = "def plus(n):\n    return n + 1\n\ndef unused(n):\n    return n\n"
+
+
+def parts_of(project: Project, files: Mapping[str, str], name: str = "asset_code") -> Code:
+    project({**files, "job.py": files["job.py"] + f"\n    reached = {name}\n"})
+    job = sys.modules["job"]
+    return code_of(job.reached, sources=Sources(Path(str(job.__file__)).parent))
+
+
+def test_the_parts_name_what_is_reached_and_tell_what_changed(project: Project) -> None:
+    first = parts_of(project, {"job.py": PARTS, "helpers.py": HELPERS})
+    assert first.own == "job.asset_code"
+    assert set(first.parts) == {"job.asset_code", "job.twice", "job.RATE", "helpers.plus"}
+    second = parts_of(project, {"job.py": PARTS, "helpers.py": HELPERS.replace("n + 1", "n + 2")})
+    assert {name for name, digest in first.parts.items() if second.parts[name] != digest} == {"helpers.plus"}
+    assert second.fingerprint != first.fingerprint
+
+
+def test_a_part_keeps_its_digest_when_only_its_name_changes(project: Project) -> None:
+    first = parts_of(project, {"job.py": PARTS, "helpers.py": HELPERS})
+    renamed = PARTS.replace("asset_code", "other_name")
+    second = parts_of(project, {"job.py": renamed + "\n    asset_code = None\n", "helpers.py": HELPERS}, "other_name")
+    assert second.own == "job.other_name"
+    assert second.parts[second.own] == first.parts[first.own]
+    assert second.fingerprint != first.fingerprint, "the name is part of what staleness compares"
+
+
+def test_an_explicit_version_has_no_parts() -> None:
+    assert code_of(test_an_explicit_version_has_no_parts, sources=Sources(Path()), code_version="3").parts == {}

@@ -1,6 +1,7 @@
 """Code fingerprints: what makes a cell stale when code changes, and what does not."""
 
+from partita.sdk.fingerprint.ignore import ignore_for_version
 from partita.sdk.fingerprint.modules import Sources
-from partita.sdk.fingerprint.reach import fingerprint_of, sources_of
+from partita.sdk.fingerprint.reach import Code, code_of, fingerprint_of, sources_of
 
-__all__ = ["Sources", "fingerprint_of", "sources_of"]
+__all__ = ["Code", "Sources", "code_of", "fingerprint_of", "ignore_for_version", "sources_of"]

@@ -13,8 +13,8 @@ import inspect
 import linecache
 import symtable
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from copy import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy, deepcopy
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -29,27 +29,52 @@ from partita.sdk.fingerprint.normal import canonical, normalised, prefixed
 
 Chain = tuple[str, ...]
 _FORMAT = b"partita code 1"
+_IGNORE = "ignore_for_version"
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Decimal, date, time, timedelta)
 
 
 def fingerprint_of(
     function: Callable[..., Any], *, sources: Sources, classes: Iterable[type] = (), code_version: str | None = None
 ) -> str:
-    """32 hex digits. `classes` are reached by the signature: resources and the params model.
+    """The fingerprint of `code_of`."""
+    return code_of(function, sources=sources, classes=classes, code_version=code_version).fingerprint
 
-    `code_version` replaces the code altogether.
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The code that a function reaches. `parts` tells people what changed and decides nothing: by `module.name` a digest
+    (16 hex digits) of the function's, class's or constant's own code, whatever it is called and whatever it calls."""
+
+    fingerprint: str
+    own: str
+    """The name of the function's own part; empty without source to look at."""
+    parts: Mapping[str, str]
+
+
+def code_of(
+    function: Callable[..., Any], *, sources: Sources, classes: Iterable[type] = (), code_version: str | None = None
+) -> Code:
+    """The fingerprint (32 hex digits) and its parts. `classes` are reached by the signature: resources and params model.
+
+    `code_version` replaces the code altogether: then there are no parts.
     """
     if code_version is not None:
-        return _hex(prefixed([b"partita code version 1", code_version.encode()]))
+        return Code(_hex(prefixed([b"partita code version 1", code_version.encode()])), "", {})
     walk = _Walk(sources)
-    walk.function(inspect.unwrap(function))
+    plain = inspect.unwrap(function)
+    walk.function(plain)
     for one in classes:
         walk.klass(one)
-    return _hex(prefixed([_FORMAT, *walk.pieces()]))
+    return Code(_hex(prefixed([_FORMAT, *walk.pieces()])), _label(plain), dict(sorted(walk.parts.items())))
 
 
 def _hex(body: bytes) -> str:
     return sha256(body).hexdigest()[:32]
+
+
+def _label(one: Any) -> str:
+    return f"{getattr(one, '__module__', '')}.{getattr(one, '__qualname__', type(one).__qualname__)}"
 
 
 class _Walk:
@@ -59,6 +84,8 @@ class _Walk:
         self._sources = sources
         self._numbers: dict[object, int] = {}
         self._texts: dict[int, bytes] = {}
+        self.parts: dict[str, str] = {}
+        """What `Code.parts` says."""
 
     def pieces(self) -> list[bytes]:
         return [self._texts[number] for number in sorted(self._texts)]
@@ -77,7 +104,8 @@ class _Walk:
             return b"library " + f"{one.__module__}.{one.__qualname__}".encode()
         if one.__qualname__ in module.bindings:
             return self._name(module, one.__qualname__)
-        return self._piece(("class", one.__module__, one.__qualname__), lambda: self._statements_text(module, [node]))
+        label = _label(one)
+        return self._piece(("class", one.__module__, one.__qualname__), lambda: self._noted(label, module, [node]))
 
     def _piece(self, identity: object, text: Callable[[], bytes]) -> bytes:
         if identity not in self._numbers:
@@ -91,12 +119,17 @@ class _Walk:
         module = self._module_of(function)
         node = module.function_at(code.co_firstlineno, code.co_name) if module is not None else None
         closed = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-        values = [prefixed([name.encode(), self._cell(closed[name])]) for name in sorted(closed)]
-        values += [self._value(one) for one in function.__defaults__ or ()]
+        values: list[bytes] = []
+        if node is None or module is None or not _is_ignored(node, module):
+            values += [prefixed([name.encode(), self._cell(closed[name])]) for name in sorted(closed)]
+            values += [self._value(one) for one in function.__defaults__ or ()]
         if module is None or node is None:  # no source: typed at a prompt, or made by exec
             consts = [repr(one).encode() for one in code.co_consts if isinstance(one, _PLAIN)]
-            return prefixed([b"bytecode", code.co_code, *(name.encode() for name in code.co_names), *consts, *values])
-        return prefixed([self._statements_text(module, [node], hidden=frozenset(closed)), *values])
+            body = prefixed([b"bytecode", code.co_code, *(name.encode() for name in code.co_names), *consts, *values])
+            self.parts[_label(function)] = _hex(body)[:16]
+            return body
+        text = self._noted(_label(function), module, [node], hidden=frozenset(closed))
+        return prefixed([text, *values])
 
     def _module_of(self, function: FunctionType) -> ModuleSource | None:
         known = self._sources.get(function.__module__)
@@ -111,10 +144,18 @@ class _Walk:
 
     def _name(self, module: ModuleSource, name: str) -> bytes:
         """A top-level name of a project module."""
-        return self._piece(("name", module.name, name), lambda: self._statements_text(module, module.bindings[name]))
+        label = f"{module.name}.{name}"
+        return self._piece(("name", module.name, name), lambda: self._noted(label, module, module.bindings[name]))
 
     def _whole(self, module: ModuleSource) -> bytes:
-        return self._piece(("module", module.name), lambda: self._statements_text(module, module.tree.body))
+        return self._piece(("module", module.name), lambda: self._noted(module.name, module, module.tree.body))
+
+    def _noted(
+        self, label: str, module: ModuleSource, statements: Sequence[ast.stmt], *, hidden: frozenset[str] = frozenset()
+    ) -> bytes:
+        """The text of these statements, which people know as `label`."""
+        self.parts[label] = _hex(prefixed(_seen(module, one).own for one in statements))[:16]
+        return self._statements_text(module, statements, hidden=hidden)
 
     def _statements_text(
         self, module: ModuleSource, statements: Iterable[ast.stmt], *, hidden: frozenset[str] = frozenset()
@@ -218,19 +259,66 @@ class _Seen:
     names: dict[str, list[Chain]]
     imports: dict[str, Imported]
     """Names that it imports itself."""
+    own: bytes
+    """Its normal form without the name that it defines: equal after a renaming."""
 
 
 def _seen(module: ModuleSource, statement: ast.stmt) -> _Seen:
     """Each statement is looked at once, however many assets reach it."""
     known: _Seen | None = module.seen.get(statement)
     if known is None:
-        plain = normalised(_undeclared(statement, module))
+        plain = normalised(_undeclared(_Ignore(module).of(statement), module))
         imports = dict(pair for node in ast.walk(plain) for pair in imported_names(node, module))
         text = canonical(plain)
         chains = _chains(plain)
         names = {name: sorted(chains.get(name, ())) for name in sorted(_free_names(plain) | set(imports))}
-        known = module.seen[statement] = _Seen(text, names, imports)
+        known = module.seen[statement] = _Seen(text, names, imports, _nameless(plain, text))
     return known
+
+
+def _nameless(plain: ast.stmt, text: bytes) -> bytes:
+    if not isinstance(plain, _DEFINITIONS):
+        return text
+    anonymous = copy(plain)
+    anonymous.name = "_"
+    return canonical(anonymous)
+
+
+class _Ignore(ast.NodeTransformer):
+    """Leaves of what is marked `@ignore_for_version` the name alone, at any depth."""
+
+    def __init__(self, module: ModuleSource) -> None:
+        self._module = module
+
+    def of(self, statement: ast.stmt) -> ast.stmt:
+        if not any(_is_ignored(node, self._module) for node in ast.walk(statement)):
+            return statement
+        found = self.visit(deepcopy(statement))
+        assert isinstance(found, ast.stmt)
+        return found
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        if not _is_ignored(node, self._module):
+            return super().generic_visit(node)
+        assert isinstance(node, _DEFINITIONS)
+        node.body, node.decorator_list = [ast.Pass()], []
+        if isinstance(node, ast.ClassDef):
+            node.bases, node.keywords = [], []
+        else:
+            node.args = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        return node
+
+
+def _is_ignored(node: ast.AST, module: ModuleSource) -> bool:
+    return isinstance(node, _DEFINITIONS) and any(_is_ignoring(one, module) for one in node.decorator_list)
+
+
+def _is_ignoring(decorator: ast.expr, module: ModuleSource) -> bool:
+    if not _is_declaration(decorator, module):
+        return False
+    if isinstance(decorator, ast.Attribute):
+        return decorator.attr == _IGNORE
+    return isinstance(decorator, ast.Name) and module.imports[decorator.id].attribute == _IGNORE
 
 
 def _undeclared(statement: ast.stmt, module: ModuleSource) -> ast.stmt:
