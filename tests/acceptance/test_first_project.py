@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,65 @@ def test_a_new_project_runs_and_follows_edits(project: Path, capsys: pytest.Capt
             lambda: deployment.query("SELECT state FROM location") == [("serving",)],
         )
         assert states(deployment, "readings") == {"stale": 7}
+
+
+def test_diff_tells_what_a_deployment_would_do_before_it_happens(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S-055, S-056, law 6."""
+    capsys.readouterr()
+    module = project / "weather.py"
+    good = module.read_text()
+    with Deployed(project) as deployment:
+        deployment.start("dev", "--no-reload")
+        deployment.wait_serving()
+        deployment.run("materialize", "*", "--partitions", "all", "--yes")
+        assert diff(deployment) == (0, {"empty": True, "outcome": "nothing_stale"})
+
+        module.write_text(
+            good.replace("return Relation.from_rows", "# only told otherwise\n    return Relation.from_rows")
+        )
+        assert diff(deployment) == (0, {"empty": True, "outcome": "nothing_stale"})
+
+        module.write_text(good.replace(*CHANGED))
+        code, told = diff(deployment, "weather")
+        assert (code, told["outcome"]) == (1, "costs")
+        assert told["locations"][0]["changed"][0]["code"]["text"] == "weather.readings changed"
+        assert {one["asset"]: (one["stale"], one["upstream_stale"]) for one in told["impacts"]} == {
+            "readings": (7, 0),
+            "summary": (0, 7),
+        }
+        text = deployment.run("diff", ok=(1,))
+        assert "~ readings  7 of 7 published become stale" in text
+        assert "code: weather.readings changed" in text
+
+        module.write_text(
+            good.replace("def summary(", "def day_summary(").replace("@check(summary", "@check(day_summary")
+        )
+        code, told = diff(deployment)
+        assert code == 2, "its check reads a parameter by the asset's name"
+        assert told["problems"]
+
+        module.write_text(
+            good.replace("@asset(partitions=days, auto", '@asset(key="marts/summary", partitions=days, auto')
+        )
+        code, told = diff(deployment)
+        assert (code, told["locations"][0]["removed"]) == (1, ["summary"])
+        assert [one["after"] for one in told["locations"][0]["likely_renames"]] == ["marts/summary"]
+
+        module.write_text(good.replace(*BREAKS))
+        code, told = diff(deployment)
+        assert (code, told["outcome"]) == (2, "refused")
+        assert "typo" in told["problems"][0]
+        assert states(deployment, "summary") == {"fresh": 7}, "nothing of all this was deployed"
+
+
+def diff(deployment: Deployed, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """Exit code and answer; of an answer without problems and differences only the verdict."""
+    told = json.loads(deployment.run("diff", *arguments, "--json", ok=(0, 1, 2)))
+    code = {"nothing_stale": 0, "costs": 1, "refused": 2}[told["outcome"]]
+    deployment.run("diff", *arguments, ok=(code,))
+    return code, {name: told[name] for name in ("empty", "outcome")} if told["empty"] else told
 
 
 def states(deployment: Deployed, key: str) -> dict[str, int]:

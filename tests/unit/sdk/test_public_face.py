@@ -14,7 +14,8 @@ NAMES = [
     "Fail", "From", "Hourly", "IOManager", "InputCell", "Lake", "MaterializeResult", "Monthly", "Multi", "Out",
     "Output", "Partition", "Relation", "Resource", "RetryLater", "RetryPolicy", "Skip", "Static", "TimeSpan",
     "TimeWindows", "Weekly", "all_", "any_size", "asset", "by_dimension", "check", "defaults", "eager", "external",
-    "ignore_for_version", "last", "manual", "materialize", "multi_asset", "overlap", "per", "remote", "same", "specific", "table", "up_to",
+    "ignore_for_version", "last", "manual", "materialize", "multi_asset", "overlap", "per", "remote", "same",
+    "specific", "table", "up_to",
 ]  # fmt: skip
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from partita.assets import AssetKey
+from partita.assets import AssetKey, Snapshot
+from partita.core.changes import DeployDiff, deploy_diff
 from partita.core.store.values import CellRef
 from partita.ui.api.services.base import Backend
 
@@ -40,3 +41,9 @@ class DefinitionService:
             for ref in refs
             if (found := details.get(ref)) is not None and found.data_version is not None
         ]
+
+    def deploy_diff(self, candidates: Sequence[Snapshot]) -> DeployDiff:
+        """What activating these candidates, one per location, would change now."""
+        catalog = self._backend.catalogs.active()
+        with self._backend.store.read() as reader:
+            return deploy_diff(catalog, candidates, reader.asset_ids(), reader, reader.now())

@@ -1,0 +1,25 @@
+"""What changes between two versions of a location's definitions, and what that does to its cells."""
+
+from partita.core.changes.compare import compare
+from partita.core.changes.deploy import DeployDiff, deploy_diff
+from partita.core.changes.impact import Impact, impact_of
+from partita.core.changes.values import (
+    AssetChange,
+    CodeChange,
+    Difference,
+    PartitionsChange,
+    Rename,
+)
+
+__all__ = [
+    "AssetChange",
+    "CodeChange",
+    "DeployDiff",
+    "Difference",
+    "Impact",
+    "PartitionsChange",
+    "Rename",
+    "compare",
+    "deploy_diff",
+    "impact_of",
+]

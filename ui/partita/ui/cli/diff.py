@@ -1,0 +1,210 @@
+"""`partita diff`: the working tree against what is active, before it is deployed.
+
+Owns rendering and the exit code: 0 nothing that costs, 1 cells become stale or assets are removed, 2 the candidate would be
+refused. The comparison is the core's; the candidate is loaded as `partita check` loads it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from partita.ui.cli import options as o
+from partita.ui.cli.output import Output
+from partita.ui.cli.problems import FAILED, REFUSED
+
+if TYPE_CHECKING:
+    from partita.assets import AssetKey
+    from partita.core.changes import AssetChange, DeployDiff, Difference, Impact, PartitionsChange
+    from partita.ui.cli.check_rules import CheckedLocation
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(diff)
+
+
+def diff(
+    location: Annotated[list[str] | None, typer.Argument(help="Locations; default: all that are loaded here.")] = None,
+    *,
+    as_json: o.Json = False,
+) -> None:
+    """Compare the working tree with what is active: definitions, and the cells that would become stale. Changes nothing."""
+    from partita.ui.cli.loading import load_all, loadable
+    from partita.ui.cli.session import configuration, session
+
+    output = Output(json=as_json)
+    config = configuration()
+    chosen = loadable(config, location or [])
+    busy = output.err.status(f"loading {', '.join(one.name for one in chosen)}")
+    with busy if not as_json else contextlib.nullcontext():
+        loaded = asyncio.run(load_all(config, chosen))
+    with session() as opened:
+        found = opened.services.definitions.deploy_diff([one.snapshot for one in loaded if one.snapshot is not None])
+    problems = [*_load_problems(loaded), *found.problems]
+    code = REFUSED if problems else FAILED if found.costs else 0
+    if as_json:
+        output.value(_json(found, problems, code))
+    else:
+        _say(found, problems, output)
+    if code:
+        raise typer.Exit(code)
+
+
+def _load_problems(loaded: list[CheckedLocation]) -> Iterator[str]:
+    for one in loaded:
+        if one.error or one.snapshot is None:
+            yield f"{one.name}: {one.error or 'nothing of it loads'}"
+        for module in one.modules:
+            if not module.ok:
+                yield f"{one.name}: {module.name} does not load: {module.error.strip()}"
+
+
+# ---------------------------------------------------------------------- for people
+
+
+def _say(found: DeployDiff, problems: list[str], output: Output) -> None:
+    told = {one.key: one for one in found.impacts}
+    for one in found.differences:
+        if not one.empty:
+            output.say(f"{one.location}:")
+            for line in _difference(one, found, told):
+                output.say(line)
+    rest = [one for one in found.impacts if one.key in told]
+    if rest:
+        output.say("Below them:")
+        for below in rest:
+            output.say(Text(f"  {below.key}: {_impact(below, found)}", style="yellow"))
+    for problem in problems:
+        output.say(Text(f"✕ {problem}", style="red"))
+    output.say(_conclusion(found, problems))
+
+
+def _difference(one: Difference, found: DeployDiff, told: dict[AssetKey, Impact]) -> Iterator[Text]:
+    """The lines of a location; takes the impacts that it tells out of `told`."""
+    for key in one.added:
+        space = found.space_of(key)
+        yield Text(
+            f"  + {key}" + (f"  {space.size:,} {_partitions(space.size)}" if space is not None else ""), style="green"
+        )
+    for key in one.removed:
+        impact = told.pop(key, None)
+        held = (
+            f"  {impact.out_of_reach:,} published {_partitions(impact.out_of_reach)} get out of reach" if impact else ""
+        )
+        yield Text(f"  - {key}{held}", style="red")
+    for rename in one.renames:
+        yield Text(
+            f"  ? {rename.before} is likely {rename.after} now ({rename.because}); as it stands, its history stays behind"
+        )
+    for change in one.changed:
+        impact = told.pop(change.key, None)
+        style = "" if change.only_settings else "yellow"
+        yield Text(f"  ~ {change.key}" + (f"  {_impact(impact, found)}" if impact else ""), style=style)
+        for line in _changes(change):
+            yield Text(f"      {line}")
+    for check in one.checks:
+        yield Text(f"  ~ check {check}")
+
+
+def _changes(change: AssetChange) -> Iterator[str]:
+    if change.code is not None:
+        yield f"code: {change.code.text}"
+    for one in change.dependencies:
+        yield f"input: {one}"
+    if change.partitions is not None:
+        yield f"partitions: {_partitions_text(change.partitions)}"
+    if change.settings:
+        yield f"only told or planned otherwise: {', '.join(change.settings)}"
+
+
+def _partitions_text(change: PartitionsChange) -> str:
+    parts = [f"{change.before:,} became {change.after:,}"]
+    for count, verb, examples in (
+        (change.appear, "appear", change.appear_examples),
+        (change.vanish, "vanish", change.vanish_examples),
+    ):
+        if count:
+            parts.append(f"{count:,} {verb}" + (f" ({' … '.join(examples)})" if examples else ""))
+    return ", ".join(parts)
+
+
+def _impact(one: Impact, found: DeployDiff) -> str:
+    parts = []
+    if one.stale:
+        parts.append(f"{len(one.stale):,} of {one.published:,} published become stale ({_ranges(one, found)})")
+    if one.fresh:
+        parts.append(f"{one.fresh:,} become fresh again")
+    if one.out_of_reach:
+        parts.append(f"{one.out_of_reach:,} published get out of reach")
+    if one.upstream_stale:
+        parts.append(f"{one.upstream_stale:,} will have something stale above")
+    return ", ".join(parts)
+
+
+def _conclusion(found: DeployDiff, problems: list[str]) -> str:
+    if problems:
+        return "It would be refused; what is active stays."
+    if found.empty:
+        return "Nothing changes."
+    stale = sum(len(one.stale) for one in found.impacts)
+    if stale:
+        return f"{stale:,} {'cell becomes' if stale == 1 else 'cells become'} stale."
+    return "Cells get out of reach, or assets are removed." if found.costs else "Nothing becomes stale."
+
+
+def _partitions(count: int) -> str:
+    return "partition" if count == 1 else "partitions"
+
+
+def _ranges(one: Impact, found: DeployDiff) -> str:
+    from partita.ui.api.services.asset_views import ranges_text
+
+    space = found.space_of(one.key)
+    return ranges_text(space, one.stale) if space is not None else ""
+
+
+# ---------------------------------------------------------------------- for programs
+
+
+def _json(found: DeployDiff, problems: list[str], code: int) -> dict[str, Any]:
+    return {
+        "outcome": {0: "nothing_stale", FAILED: "costs", REFUSED: "refused"}[code],
+        "empty": found.empty and not problems,
+        "problems": problems,
+        "locations": [_difference_json(one) for one in found.differences],
+        "impacts": [
+            {
+                "asset": one.key, "published": one.published, "stale": len(one.stale), "stale_partitions": _ranges(one, found),
+                "fresh_again": one.fresh, "out_of_reach": one.out_of_reach, "upstream_stale": one.upstream_stale,
+            }
+            for one in found.impacts
+        ],
+    }  # fmt: skip
+
+
+def _difference_json(one: Difference) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "location": one.location,
+        "added": one.added,
+        "removed": one.removed,
+        "likely_renames": [asdict(rename) for rename in one.renames],
+        "changed": [
+            {
+                "asset": change.key,
+                "code": None if change.code is None else {**asdict(change.code), "text": change.code.text},
+                "dependencies": change.dependencies,
+                "partitions": None if change.partitions is None else asdict(change.partitions),
+                "settings": change.settings,
+                "only_settings": change.only_settings,
+            }
+            for change in one.changed
+        ],
+        "checks": one.checks,
+    }
