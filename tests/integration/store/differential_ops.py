@@ -48,6 +48,7 @@ from partita.core.store.values import (
     WaitReason,
     WorkerId,
 )
+from partita.core.store.values_accept import AcceptanceId, CellBasis, Rebase
 from partita.core.store.values_definitions import CellPage, LocationState, PlanId
 
 Op = Callable[[Tx], Any]
@@ -572,6 +573,42 @@ def plans(w: World) -> Op:
     )
 
 
+def _basis(w: World) -> CellBasis:
+    return CellBasis(w.one([None, "f1", "f2", "ä"]), w.one([None, "d1", "d2"]), w.one([None, w.digest()]))
+
+
+def acceptances(w: World) -> Op:
+    def text(fingerprint_id: int | None) -> str | None:
+        return None if fingerprint_id is None else w.db.fingerprint.rows[fingerprint_id]["text"]
+
+    def one(cell: CellRef) -> Rebase:
+        row = w.db.cell.rows[(cell.asset_id, cell.partition)]
+        held = CellBasis(text(row["fingerprint_id"]), text(row["dependency_hash_id"]), row["consumed_digest"])
+        return Rebase(cell, Fence(row["fence"] + w.one([0, 0, 0, 1])), _basis(w) if w.maybe(0.2) else held, _basis(w))
+
+    rebases = [one(cell) for cell in w.known_cells()]
+    known = AcceptanceId(w.one(sorted(w.db.acceptance.rows) or [1]))
+    who, reason = w.text(), w.text() or "because"
+
+    def accept(tx: Tx) -> Any:
+        tx.lock_cells([one.cell for one in rebases])
+        written = tx.rebase_cells(rebases)
+        return written, tx.insert_acceptance(who, reason, {"n": 1}, [one for one in rebases if one.cell in written])
+
+    def undo(tx: Tx) -> Any:
+        recorded = tx.accepted_cells(known)
+        back = [Rebase(one.cell, one.fence, one.basis, one.expect) for one in recorded]
+        found = recorded, tx.lock_acceptance(known), tx.rebase_cells(back)
+        tx.end_acceptance(known, who)
+        return found, tx.lock_acceptance(known)
+
+    return w.op([accept, accept, undo, lambda tx: tx.rebase_cells(rebases)])
+
+
+def unreasonable_acceptance(w: World) -> Op:
+    return lambda tx: tx.insert_acceptance("me", "", {}, [])
+
+
 # Weights: what changes tasks and cells comes most.
 OPS: dict[Callable[[World], Op], int] = {
     insert_run: 2,
@@ -609,5 +646,7 @@ OPS: dict[Callable[[World], Op], int] = {
     housekeeping: 4,
     definitions: 9,
     plans: 7,
+    acceptances: 5,
+    unreasonable_acceptance: 0,
 }
-REFUSED = (bad_edge, open_twice)  # these never succeed: now and then only
+REFUSED = (bad_edge, open_twice, unreasonable_acceptance)  # these never succeed: now and then only

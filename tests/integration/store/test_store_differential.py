@@ -24,7 +24,7 @@ from partita.core.store.values import LocationId
 
 _SEEDS = range(12)
 _TRANSACTIONS = 60
-_UNSIGNED = {"consumed_digest", "state_digest", "sum_hash"}
+_UNSIGNED = {"consumed_digest", "was_digest", "state_digest", "sum_hash"}
 _used: set[str] = set()
 
 

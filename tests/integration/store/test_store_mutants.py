@@ -26,6 +26,17 @@ _MUTANTS = [
     ("launch", "TAKE_WAITING_CAUSES", "AND waits", ""),
     ("runs", "WRITE_RUNS", "AND b.state = 'running'", ""),
     ("workers", "LOCK_LAPSED", "lease_expires_at <= now()", "state = 'live'"),
+    (
+        "accept",
+        "REBASE_CELLS",
+        "AND c.consumed_digest IS NOT DISTINCT FROM u.was_digest",
+        "",
+    ),
+    ("accept", "REBASE_CELLS", "AND c.fingerprint_id IS NOT DISTINCT FROM u.was_fingerprint_id", ""),
+    ("accept", "REBASE_CELLS", "AND c.fence = u.fence", ""),
+    ("accept", "REBASE_CELLS", "AND c.data_version IS NOT NULL", ""),
+    ("accept", "ACCEPTED_CELLS", "wf.id = a.was_fingerprint_id", "wf.id = a.fingerprint_id"),
+    ("accept", "END_ACCEPTANCE", "AND undone_at IS NULL", ""),
     ("events", "TAKE_TODO", "ORDER BY created_at, event_id", "ORDER BY event_id"),
 ]
 _SEEDS = 40

@@ -1,5 +1,6 @@
 """What changes between two versions of a location's definitions, and what that does to its cells."""
 
+from partita.core.changes.accept import AcceptPreview, AssetAcceptance, preview_acceptance
 from partita.core.changes.compare import compare
 from partita.core.changes.deploy import DeployDiff, deploy_diff
 from partita.core.changes.impact import Impact, impact_of
@@ -12,6 +13,8 @@ from partita.core.changes.values import (
 )
 
 __all__ = [
+    "AcceptPreview",
+    "AssetAcceptance",
     "AssetChange",
     "CodeChange",
     "DeployDiff",
@@ -22,4 +25,5 @@ __all__ = [
     "compare",
     "deploy_diff",
     "impact_of",
+    "preview_acceptance",
 ]

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from partita.core.store.values import AssetId, AttemptId, CellRef, LocationId, SnapshotId
+from partita.core.store.values_accept import Acceptance, AcceptanceId, Rebase
 from partita.core.store.values_definitions import (
     CellPage,
     CodeServer,
@@ -96,6 +97,25 @@ class DefinitionsTx(Protocol):
 
     def replace_pages(self, asset_id: AssetId, removed: Iterable[str], pages: Iterable[CellPage]) -> None:
         """Deletes the pages with these first keys, then inserts or replaces `pages`."""
+
+    # -- acceptances
+    def rebase_cells(self, rebases: Sequence[Rebase]) -> set[CellRef]:
+        """Moves what published cells are recorded to be made from, where it is as expected; returns the cells where it was.
+        Appends cell_change. Call it with the cells locked."""
+
+    def insert_acceptance(
+        self, who: str, reason: str, request: Mapping[str, Any], rebases: Sequence[Rebase]
+    ) -> AcceptanceId:
+        """The record of what `rebase_cells` did. Violation without a reason."""
+
+    def lock_acceptance(self, acceptance_id: AcceptanceId) -> Acceptance | None:
+        """FOR UPDATE; None when it never was."""
+
+    def accepted_cells(self, acceptance_id: AcceptanceId) -> list[Rebase]:
+        """In (asset, partition) order."""
+
+    def end_acceptance(self, acceptance_id: AcceptanceId, who: str) -> None:
+        """Notes that `who` took it back; the first time stands."""
 
     # -- processes
     def note_attempt_process(self, attempt_id: AttemptId, pid: int) -> None:

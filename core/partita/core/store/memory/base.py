@@ -83,6 +83,11 @@ class MemoryPart:
             last_outcome=row["last_outcome"],
         )
 
+    def _append_change(self, cell: CellRef) -> None:
+        self._db.cell_change.put(
+            {"seq": self._db.next("cell_change"), "asset_id": cell.asset_id, "partition": cell.partition}
+        )
+
     def intern(self, texts: Iterable[str]) -> dict[str, int]:
         ids: dict[str, int] = {}
         for text in sorted(set(texts)):

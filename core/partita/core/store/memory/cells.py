@@ -123,11 +123,6 @@ class CellsPart(MemoryPart):
             )
             self._append_change(note.cell)
 
-    def _append_change(self, cell: CellRef) -> None:
-        self._db.cell_change.put(
-            {"seq": self._db.next("cell_change"), "asset_id": cell.asset_id, "partition": cell.partition}
-        )
-
     def end_attempts(self, ends: Sequence[AttemptEnd]) -> None:
         distinct((end.id for end in ends), "end_attempts")
         for end in ends:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from partita.core.store.memory.accept import AcceptPart
 from partita.core.store.memory.cells import CellsPart
 from partita.core.store.memory.definitions import DefinitionsPart
 from partita.core.store.memory.events import EventsPart
@@ -27,7 +28,7 @@ from partita.core.store.values import Pool
 T = TypeVar("T")
 
 
-class MemoryTx(LaunchPart, TasksPart, PoolsPart, CellsPart, RunsPart, EventsPart, DefinitionsPart):
+class MemoryTx(LaunchPart, TasksPart, PoolsPart, CellsPart, RunsPart, EventsPart, DefinitionsPart, AcceptPart):
     """One transaction over the tables; see `partita.core.store.port.Tx` for what each operation does."""
 
 

@@ -107,6 +107,10 @@ class Database:
         self.asset = table("id")
         self.fingerprint = table("id", text=lambda row: row["text"])
         self.cell = table("asset_id", "partition", asset=lambda row: row["asset_id"])
+        self.acceptance = table("id")
+        self.accepted_cell = table(
+            "acceptance_id", "asset_id", "partition", acceptance=lambda row: row["acceptance_id"]
+        )
         self.cell_change = table("seq")
         self.cell_page = table("asset_id", "first_key")
         self.plan = table("id")

@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from partita.core.store.port import Busy, Conflict, Tx, Unavailable
+from partita.core.store.postgres.accept import AcceptPart
 from partita.core.store.postgres.cells import CellsPart
 from partita.core.store.postgres.definitions import DefinitionsPart
 from partita.core.store.postgres.errors import RETRYABLE, is_lost, store_error
@@ -57,7 +58,16 @@ NOTIFY = text("SELECT pg_notify(channel, '') FROM unnest(CAST(:channels AS text[
 
 
 class PostgresTx(
-    LaunchPart, TasksPart, PoolsPart, CellsPart, RunsPart, WorkersPart, EventsPart, DefinitionsPart, PlansPart
+    LaunchPart,
+    TasksPart,
+    PoolsPart,
+    CellsPart,
+    RunsPart,
+    WorkersPart,
+    EventsPart,
+    DefinitionsPart,
+    PlansPart,
+    AcceptPart,
 ):
     """One transaction; see `partita.core.store.port.Tx` for what each operation does."""
 

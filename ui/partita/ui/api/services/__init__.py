@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from partita.core.logs import LogStore
     from partita.core.store.postgres.store import PostgresStore
+    from partita.ui.api.services.accept import AcceptService
     from partita.ui.api.services.assets import AssetService
     from partita.ui.api.services.definitions import DefinitionService
     from partita.ui.api.services.events import EventFeed
@@ -30,6 +31,7 @@ class Services:
     system: SystemService
     events: EventFeed
     definitions: DefinitionService
+    acceptances: AcceptService
 
 
 def services_of(
@@ -44,6 +46,7 @@ def services_of(
     """The services of one process. `wake` sends wake-ups, `on_wake` subscribes to those of the event stream (before they
     start); `who` asks through `kind` ("api" or "cli")."""
     from partita.core.catalog import CatalogCache
+    from partita.ui.api.services.accept import AcceptService
     from partita.ui.api.services.assets import AssetService
     from partita.ui.api.services.base import Backend
     from partita.ui.api.services.board import Board
@@ -65,4 +68,5 @@ def services_of(
         system=SystemService(backend, board, runs),
         events=EventFeed(backend, on_wake),
         definitions=DefinitionService(backend),
+        acceptances=AcceptService(backend),
     )

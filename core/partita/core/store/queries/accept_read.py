@@ -1,0 +1,9 @@
+"""Read-only statement about acceptances, for people."""
+
+from __future__ import annotations
+
+from sqlalchemy import text
+
+ACCEPTANCES = text("""
+    SELECT id, at, who, reason, request, cells, undone_at, undone_by FROM acceptance ORDER BY id DESC LIMIT :limit
+""")
