@@ -225,3 +225,16 @@ def test_ctrl_c_stops_the_waiting_and_not_the_run(
     assert code == 130
     assert "run 1 goes on; to stop it: partita runs cancel 1" in err
     assert world.services.runs.summary(1).state == "running"
+
+
+def test_why_old_names_the_cell_that_holds_the_data_back(world: Any, partita: Partita) -> None:
+    world.activate()
+    world.launch("+delays", partitions="2013-01-01..2013-01-04", upstream=True)
+    world.work()
+    code, out, _ = partita("why", "delays", "--old")
+    assert code == 0
+    assert "delays reaches 2013-01-05 05:00 UTC, held back by raw/flights 2013-01-05 is missing" in out
+    assert "through delays 2013-01-05 ← raw/flights 2013-01-05" in out
+    told = json.loads(partita("why", "delays", "--old", "--json")[1])
+    assert told["held_back_by"] == {"asset": "raw/flights", "partition": "2013-01-05"}
+    assert partita("why", "delays", "2013-01-01", "--old")[0] == 2

@@ -1,6 +1,7 @@
 """The status of cells, by asset as arrays, from packed pages and what is not folded into them yet."""
 
 from partita.core.cells.fold import fold_pages
+from partita.core.cells.old import HeldBack, held_back
 from partita.core.cells.status import STATES, AssetStatus, Statuses, bucket_counts, counts, where
 from partita.core.cells.values import (
     CellBlock,
@@ -20,6 +21,7 @@ __all__ = [
     "CellReason",
     "CellRow",
     "CellsReader",
+    "HeldBack",
     "OpenCell",
     "Outcome",
     "Statuses",
@@ -27,6 +29,7 @@ __all__ = [
     "bucket_counts",
     "counts",
     "fold_pages",
+    "held_back",
     "where",
     "why",
 ]

@@ -9,8 +9,10 @@ import typer
 
 from partita.ui.cli import options as o
 from partita.ui.cli.output import Output, ago, counts_text, state_text, utc_now
+from partita.ui.cli.problems import UsageProblem
 
 if TYPE_CHECKING:
+    from partita.core.cells import HeldBack
     from partita.ui.api.models import LocationView, PartitionPage
     from partita.ui.cli.session import Session
 
@@ -98,7 +100,6 @@ def partitions(
 
 
 def _count(opened: Session, asset: str, chosen: str | None, output: Output) -> None:
-    from partita.ui.cli.problems import UsageProblem
 
     resolved = opened.services.assets.resolve(asset, chosen or "all")
     if resolved.error is not None:
@@ -130,14 +131,22 @@ def why(
     asset: o.Asset,
     partition: Annotated[str, typer.Argument(help="A partition; none for an unpartitioned asset.")] = "",
     *,
+    old: Annotated[
+        bool, typer.Option("--old", help="How far the asset's data reaches, and the one cell that holds it back.")
+    ] = False,
     as_json: o.Json = False,
 ) -> None:
     """Why a cell is in its state, and why its task waits."""
     from partita.ui.cli.session import session
 
     output = Output(json=as_json)
+    if old and partition:
+        raise UsageProblem("--old is about an asset as a whole", fix=f"leave {partition!r} out")
     with session() as opened:
         services = opened.services.assets
+        if old:
+            _say_old(services.held_back(asset), output)
+            return
         told = services.why(asset, services.partition_of(asset, partition))
         if as_json:
             output.value(told)
@@ -150,6 +159,25 @@ def why(
             line = state_text(task.state)
             line.append(f"  task {task.id} of run {task.run_id}" + (f" {task.reason.text}" if task.reason else ""))
             output.say(line)
+
+
+def _say_old(found: HeldBack, output: Output) -> None:
+    if output.json:
+        holder = found.holder
+        output.value(
+            {
+                "asset": found.key,
+                "reaches": found.reaches,
+                "held_back_by": None if holder is None else {"asset": holder[0], "partition": holder[1]},
+                "path": [{"asset": key, "partition": partition} for key, partition in found.path],
+                "state": found.because.state if found.because is not None else None,
+                "sentence": found.sentence,
+            }
+        )
+        return
+    output.say(found.sentence)
+    if len(found.path) > 1:
+        output.say("  through " + " ← ".join(f"{key} {partition}".rstrip() for key, partition in found.path))
 
 
 def pools(*, as_json: o.Json = False) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from partita.assets import AssetKey, CheckSpec, PartitaError, PartitionSet, select_assets
 from partita.core.catalog import Catalog, CatalogAsset, set_of
-from partita.core.cells import STATES
+from partita.core.cells import STATES, HeldBack
 from partita.core.store.queries import api_assets as sql
 from partita.core.store.queries import api_system
 from partita.core.store.queries.api_read import Row, rows
@@ -177,6 +177,9 @@ class AssetService:
 
     def why(self, key: str, partition: str) -> Why:
         return self._cells.why(key, partition)
+
+    def held_back(self, key: str) -> HeldBack:
+        return self._cells.held_back(key)
 
     def partition_of(self, key: str, text: str) -> str:
         """The stored key that a person means; raises when it is none or several."""

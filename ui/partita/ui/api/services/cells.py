@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from partita.assets import PartitionSet, PartitionSpace, SelectionError
 from partita.core.catalog import Catalog, CatalogAsset
-from partita.core.cells import CellReason, Statuses
+from partita.core.cells import CellReason, HeldBack, Statuses, held_back
 from partita.core.cells import why as explain
 from partita.core.store.queries import api_assets as sql
 from partita.core.store.queries import api_runs
@@ -44,6 +44,12 @@ class CellService:
             reasons=[_reason(one) for one in told.reasons],
             open_task=task,
         )
+
+    def held_back(self, key: str) -> HeldBack:
+        """How far the data of an asset reaches, and the one cell that holds it back."""
+        catalog = self._backend.catalogs.active()
+        with self._backend.store.read() as reader:
+            return held_back(catalog, reader, now(reader), key)
 
     def detail(self, key: str, partition: str) -> CellDetail:
         catalog = self._backend.catalogs.active()
