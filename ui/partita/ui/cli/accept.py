@@ -103,7 +103,7 @@ def _accept(opened: Session, selection: str, partitions: str | None, reason: str
 
 def _undo(opened: Session, acceptance_id: int, *, yes: bool, output: Output) -> None:
     service = opened.services.acceptances
-    found = next((one for one in service.recent(_ALL) if one["id"] == acceptance_id), None)
+    found = service.found(acceptance_id)
     if found is not None and found["undone_at"] is None:
         output.say(f"acceptance {acceptance_id} of {found['who']}: {found['cells']:,} cells, {found['reason']}")
         output.confirm("Take it back? Its cells show as stale again, unless they were made since.", yes=yes)
@@ -114,9 +114,6 @@ def _undo(opened: Session, acceptance_id: int, *, yes: bool, output: Output) -> 
     output.say(f"Took acceptance {done.id} back for {done.cells:,} {_cells(done.cells)}.")
     if done.passed_over:
         output.say(f"{done.passed_over:,} were attempted or accepted again since and stay as they are.")
-
-
-_ALL = 100_000
 
 
 def _list(opened: Session, output: Output) -> None:

@@ -46,9 +46,14 @@ def init(
         return
     output.say(f"{root}: {', '.join(files)}")
     step = "" if root == Path.cwd() else f"cd {shlex.quote(str(folder))} && "
-    output.say(f"  {step}partita dev                     # then open http://127.0.0.1:4040")
-    output.say("  partita materialize '*' --partitions all   # in another terminal of that folder")
-    output.say("  python -m pytest                           # its test needs no deployment")
+    lines = (
+        (f"{step}partita dev", "then open http://127.0.0.1:4040"),
+        ("partita materialize '*' --partitions all", "in another terminal, in the same folder"),
+        ("python -m pytest", "its test needs no deployment"),
+    )
+    width = max(len(command) for command, _ in lines)
+    for command, note in lines:
+        output.say(f"  {command:<{width}}   # {note}")
 
 
 def _refuse_what_is_there(root: Path, files: dict[str, str]) -> None:

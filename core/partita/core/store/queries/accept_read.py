@@ -1,4 +1,4 @@
-"""Read-only statement about acceptances, for people."""
+"""Read-only statements about acceptances, for people."""
 
 from __future__ import annotations
 
@@ -6,4 +6,7 @@ from sqlalchemy import text
 
 ACCEPTANCES = text("""
     SELECT id, at, who, reason, request, cells, undone_at, undone_by FROM acceptance ORDER BY id DESC LIMIT :limit
+""")
+ACCEPTANCE = text("""
+    SELECT id, at, who, reason, request, cells, undone_at, undone_by FROM acceptance WHERE id = :id
 """)

@@ -9,8 +9,8 @@ from typing import Any
 
 from partita.core.changes import AcceptPreview, preview_acceptance
 from partita.core.duties.accept import Accepted, accept, take_back
-from partita.core.store.queries.accept_read import ACCEPTANCES
-from partita.core.store.queries.api_read import rows
+from partita.core.store.queries.accept_read import ACCEPTANCE, ACCEPTANCES
+from partita.core.store.queries.api_read import one, rows
 from partita.core.store.values_accept import AcceptanceId
 from partita.ui.api.services.base import Backend
 
@@ -37,6 +37,12 @@ class AcceptService:
         done = take_back(self._backend.store, AcceptanceId(acceptance_id), who=self._backend.who)
         self._backend.wake(done.channels)
         return done
+
+    def found(self, acceptance_id: int) -> dict[str, Any] | None:
+        """One acceptance; None when there is none of this id."""
+        with self._backend.store.read() as reader:
+            row = one(reader, ACCEPTANCE, id=acceptance_id)
+        return None if row is None else dict(row)
 
     def recent(self, limit: int) -> list[dict[str, Any]]:
         """The newest acceptances."""
