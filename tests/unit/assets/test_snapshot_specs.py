@@ -128,7 +128,7 @@ def test_the_canonical_form_is_pinned() -> None:
         b'{"assets":[],"checks":[],"format":1,"location":"l","modules":[],'
         b'"steps":[{"assets":["e"],"code":{},"function":"m:f","id":"s"}]}'
     )
-    assert snapshot_hash(snapshot) == "94227e998d6bb70b35386e0a6a103857d9e09d5ddb68a13e879eae1bbe33006a"
+    assert snapshot_hash(snapshot) == "6d9d9e6d5a1e8ce596c0f1e97038883309464205ce5dd09017ec32f020b5bfd9"
 
 
 def test_models_are_strict_and_frozen() -> None:
