@@ -20,9 +20,9 @@ from partita.assets import AssetSpec, Snapshot, asset_key
 from partita.grpc.client import LocationUnavailable
 from partita.grpc.v1 import code_location_pb2 as pb
 from partita.ui.api.models import ComponentView, PlanRequest
-from partita.ui.cli.loading import loaded
 from partita.ui.cli.check_rules import CheckedLocation, CheckedModule, fails, findings_of
 from partita.ui.cli.follow import done_of, note_of, warnings
+from partita.ui.cli.loading import loaded
 from partita.ui.cli.options import Asked, known_state, modes, params
 from partita.ui.cli.output import ago, counts_text, plain, problem_lines, state_text
 from partita.ui.cli.problems import UsageProblem, explained
