@@ -27,10 +27,13 @@ from partita.assets.mappings.definitions import (
     Identity,
     Last,
     Mapping,
+    Rolling,
     Specific,
     StaticTable,
     TimeOverlap,
+    back_dimension,
     default_mapping,
+    self_mapping,
 )
 from partita.assets.mappings.evaluate import (
     Mapped,
@@ -40,6 +43,7 @@ from partita.assets.mappings.evaluate import (
     upstream_of,
 )
 from partita.assets.partitions.boxes import boxes_of, product_set
+from partita.assets.partitions.business import BusinessDays
 from partita.assets.partitions.definitions import (
     Daily,
     Dynamic,
@@ -56,6 +60,7 @@ from partita.assets.partitions.definitions import (
     TimeWindows,
     Weekly,
 )
+from partita.assets.partitions.dynamic import DynamicKey, DynamicKeys
 from partita.assets.partitions.existing import space_of
 from partita.assets.partitions.fires import count_fires, next_fires, previous_fires
 from partita.assets.partitions.multi import ProductSpace
@@ -70,6 +75,7 @@ from partita.assets.specs import (
     AssetSpec,
     AutomationSpec,
     BatchSpec,
+    CalendarSpec,
     CheckSpec,
     DimensionPairSpec,
     DimensionSpec,
@@ -87,6 +93,7 @@ from partita.assets.specs import (
     PerBatchSpec,
     PoolUse,
     RetrySpec,
+    RollingSpec,
     SingleBatchSpec,
     Snapshot,
     SourceRef,
@@ -111,6 +118,8 @@ __all__ = [
     "AssetSpec",
     "AutomationSpec",
     "BatchSpec",
+    "BusinessDays",
+    "CalendarSpec",
     "CheckSpec",
     "CriticalPath",
     "CycleError",
@@ -122,6 +131,8 @@ __all__ = [
     "Dimensions",
     "DimensionsSpec",
     "Dynamic",
+    "DynamicKey",
+    "DynamicKeys",
     "DynamicPartitions",
     "DynamicSpec",
     "EagerSpec",
@@ -150,6 +161,8 @@ __all__ = [
     "PoolUse",
     "ProductSpace",
     "RetrySpec",
+    "Rolling",
+    "RollingSpec",
     "SelectionError",
     "SingleBatchSpec",
     "SinglePartitions",
@@ -175,6 +188,7 @@ __all__ = [
     "Weekly",
     "Window",
     "asset_key",
+    "back_dimension",
     "boxes_of",
     "canonical_json",
     "cell_hash",
@@ -195,6 +209,7 @@ __all__ = [
     "product_set",
     "reaches_back",
     "select_assets",
+    "self_mapping",
     "snapshot_hash",
     "space_of",
     "split_key",

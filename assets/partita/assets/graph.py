@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from partita.assets.errors import CycleError, DefinitionError, UnknownAsset, suggest
 from partita.assets.keys import AssetKey
+from partita.assets.mappings.definitions import self_mapping
 from partita.assets.partitions.definitions import PartitionsDef
-from partita.assets.spec_values import from_spec
-from partita.assets.specs import AssetSpec, DimensionsSpec, InputSpec, MappingSpec, TimeOverlapSpec
+from partita.assets.spec_values import from_spec, mapping_from_spec
+from partita.assets.specs import AssetSpec, InputSpec, MappingSpec
 
 if TYPE_CHECKING:
     import networkx
@@ -219,13 +220,12 @@ class AssetGraph:
 
 
 def reaches_back(mapping: MappingSpec) -> bool:
-    """True when a mapping of an asset onto itself needs earlier partitions only."""
-    if isinstance(mapping, TimeOverlapSpec):
-        return mapping.offset_end < 0
-    return isinstance(mapping, DimensionsSpec) and any(
-        isinstance(pair.mapping, TimeOverlapSpec) and pair.mapping.offset_end < 0 and pair.up == pair.down
-        for pair in mapping.pairs
-    )
+    """True when an asset may depend on itself by this mapping: on earlier partitions, the current one left out."""
+    try:
+        self_mapping(mapping_from_spec(mapping))
+    except DefinitionError:
+        return False
+    return True
 
 
 def _twice(spec: AssetSpec, before: str, now: str, first: AssetSpec) -> DefinitionError:

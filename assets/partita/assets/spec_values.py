@@ -10,6 +10,7 @@ from typing import assert_never, overload
 
 from partita.assets import specs
 from partita.assets.mappings import definitions as mappings
+from partita.assets.partitions.business import BusinessDays
 from partita.assets.partitions.definitions import (
     DynamicPartitions,
     MultiPartitions,
@@ -24,6 +25,7 @@ AnyPartitionsSpec = SingleSpec | specs.MultiSpec
 DimensionMappingSpec = (
     specs.IdentitySpec
     | specs.TimeOverlapSpec
+    | specs.RollingSpec
     | specs.AllSpec
     | specs.LastSpec
     | specs.SpecificSpec
@@ -90,23 +92,31 @@ def _single_to(value: SinglePartitions) -> SingleSpec:
     if isinstance(value, TimePartitions):
         end = None if value.end is None else _wall_text(value.end)
         return specs.TimeSpec(
-            cron=value.cron, start=_wall_text(value.start), end=end, tz=value.tz, horizon=value.horizon
+            cron=value.cron,
+            start=_wall_text(value.start),
+            end=end,
+            tz=value.tz,
+            horizon=value.horizon,
+            exclude=value.exclude,
+            calendar=_calendar_to(value.calendar),
         )
     if isinstance(value, StaticPartitions):
         return specs.StaticSpec(keys=value.keys)
     if isinstance(value, DynamicPartitions):
-        return specs.DynamicSpec(name=value.name)
+        return specs.DynamicSpec(name=value.name, cap=value.cap, ttl_s=value.ttl_s)
     assert_never(value)
 
 
 def _single_from(spec: SingleSpec) -> SinglePartitions:
     if isinstance(spec, specs.TimeSpec):
         end = None if spec.end is None else datetime.fromisoformat(spec.end)
-        return TimePartitions(spec.cron, datetime.fromisoformat(spec.start), end, spec.tz, spec.horizon)
+        calendar = None if spec.calendar is None else BusinessDays(spec.calendar.weekdays, spec.calendar.holidays)
+        start = datetime.fromisoformat(spec.start)
+        return TimePartitions(spec.cron, start, end, spec.tz, spec.horizon, spec.exclude, calendar)
     if isinstance(spec, specs.StaticSpec):
         return StaticPartitions(spec.keys)
     if isinstance(spec, specs.DynamicSpec):
-        return DynamicPartitions(spec.name)
+        return DynamicPartitions(spec.name, spec.cap, spec.ttl_s)
     assert_never(spec)
 
 
@@ -114,16 +124,18 @@ def _dimension_to(value: mappings.DimensionMapping) -> DimensionMappingSpec:
     match value:
         case mappings.Identity():
             return specs.IdentitySpec()
-        case mappings.TimeOverlap(offset_start, offset_end):
-            return specs.TimeOverlapSpec(offset_start=offset_start, offset_end=offset_end)
+        case mappings.TimeOverlap(offset_start, offset_end, unit, edge):
+            return specs.TimeOverlapSpec(offset_start=offset_start, offset_end=offset_end, unit=unit, edge=edge)
+        case mappings.Rolling(n, span, edge, current):
+            return specs.RollingSpec(n=n, unit=span, edge=edge, current=current)
         case mappings.All():
             return specs.AllSpec()
         case mappings.Last():
             return specs.LastSpec()
         case mappings.Specific(keys):
             return specs.SpecificSpec(keys=keys)
-        case mappings.StaticTable(table):
-            return specs.StaticTableSpec(table=table)
+        case mappings.StaticTable():
+            return specs.StaticTableSpec(table=value.table)
     assert_never(value)
 
 
@@ -132,7 +144,9 @@ def _dimension_from(spec: DimensionMappingSpec) -> mappings.DimensionMapping:
         case specs.IdentitySpec():
             return mappings.Identity()
         case specs.TimeOverlapSpec():
-            return mappings.TimeOverlap(spec.offset_start, spec.offset_end)
+            return mappings.TimeOverlap(spec.offset_start, spec.offset_end, spec.unit, spec.edge)
+        case specs.RollingSpec():
+            return mappings.Rolling(spec.n, spec.unit, spec.edge, spec.current)
         case specs.AllSpec():
             return mappings.All()
         case specs.LastSpec():
@@ -142,6 +156,12 @@ def _dimension_from(spec: DimensionMappingSpec) -> mappings.DimensionMapping:
         case specs.StaticTableSpec():
             return mappings.StaticTable(spec.table)
     assert_never(spec)
+
+
+def _calendar_to(calendar: BusinessDays | None) -> specs.CalendarSpec | None:
+    if calendar is None:
+        return None
+    return specs.CalendarSpec(weekdays=calendar.weekdays, holidays=tuple(day.isoformat() for day in calendar.holidays))
 
 
 def _wall_text(wall: datetime) -> str:

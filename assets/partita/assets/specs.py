@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from partita.assets.keys import AssetKey, asset_key
+from partita.assets.partitions.definitions import DYNAMIC_CAP
 
 
 def _valid_key(text: str) -> AssetKey:
@@ -32,6 +33,13 @@ class Spec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class CalendarSpec(Spec):
+    """Wire form of BusinessDays; holidays are ISO dates."""
+
+    weekdays: tuple[str, ...]
+    holidays: tuple[str, ...] = ()
+
+
 class TimeSpec(Spec):
     """Wire form of TimePartitions; start and end are ISO wall times of tz."""
 
@@ -41,6 +49,8 @@ class TimeSpec(Spec):
     end: str | None = None
     tz: str = "UTC"
     horizon: int = 0
+    exclude: tuple[str, ...] = ()
+    calendar: CalendarSpec | None = None
 
 
 class StaticSpec(Spec):
@@ -55,6 +65,8 @@ class DynamicSpec(Spec):
 
     kind: Literal["dynamic"] = "dynamic"
     name: str
+    cap: int = DYNAMIC_CAP
+    ttl_s: float | None = None
 
 
 SinglePartitionsSpec = Annotated[TimeSpec | StaticSpec | DynamicSpec, Field(discriminator="kind")]
@@ -84,11 +96,23 @@ class IdentitySpec(Spec):
 
 
 class TimeOverlapSpec(Spec):
-    """Wire form of TimeOverlap; offsets in downstream partitions."""
+    """Wire form of TimeOverlap."""
 
     type: Literal["time_overlap"] = "time_overlap"
     offset_start: int = 0
     offset_end: int = 0
+    unit: Literal["downstream", "upstream"] = "downstream"
+    edge: Literal["require", "clip"] = "require"
+
+
+class RollingSpec(Spec):
+    """Wire form of Rolling."""
+
+    type: Literal["rolling"] = "rolling"
+    n: int
+    unit: Literal["hours", "days", "weeks", "months", "years"]
+    edge: Literal["require", "clip"] = "require"
+    current: bool = True
 
 
 class AllSpec(Spec):
@@ -118,7 +142,8 @@ class StaticTableSpec(Spec):
 
 
 DimensionMappingSpec = Annotated[
-    IdentitySpec | TimeOverlapSpec | AllSpec | LastSpec | SpecificSpec | StaticTableSpec, Field(discriminator="type")
+    IdentitySpec | TimeOverlapSpec | RollingSpec | AllSpec | LastSpec | SpecificSpec | StaticTableSpec,
+    Field(discriminator="type"),
 ]
 
 
@@ -138,7 +163,7 @@ class DimensionsSpec(Spec):
 
 
 MappingSpec = Annotated[
-    IdentitySpec | TimeOverlapSpec | AllSpec | LastSpec | SpecificSpec | StaticTableSpec | DimensionsSpec,
+    IdentitySpec | TimeOverlapSpec | RollingSpec | AllSpec | LastSpec | SpecificSpec | StaticTableSpec | DimensionsSpec,
     Field(discriminator="type"),
 ]
 

@@ -7,6 +7,7 @@ nothing that is needed is ever dropped (S-001, S-003).
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from partita.assets import (
     All,
+    BusinessDays,
     Daily,
     DefinitionError,
     DimensionPair,
@@ -29,6 +31,7 @@ from partita.assets import (
     PartitionsDef,
     PartitionSet,
     PartitionSpace,
+    Rolling,
     SinglePartitions,
     Specific,
     Static,
@@ -62,9 +65,14 @@ def times(draw: st.DrawFn) -> TimePartitions:
     """Small time schemes around the autumn change of 2023, in several zones and cadences."""
     start = datetime(2023, 10, 28) + timedelta(hours=draw(st.integers(0, 200)))  # noqa: DTZ001 - wall time
     end = start + timedelta(days=draw(st.integers(1, 9))) if draw(st.booleans()) else None
-    cron = draw(st.sampled_from(["0 */6 * * *", "0 0 * * *", "30 1 * * *", "0 0 * * 1", "0 18 * * *"]))
+    cron = draw(st.sampled_from(["0 */6 * * *", "0 0 * * *", "30 1 * * *", "0 0 * * 1", "0 18 * * *", "0 0 1 * *"]))
     zone = draw(st.sampled_from(["UTC", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe"]))
-    return TimePartitions(cron, start, end, zone, draw(st.integers(-1, 2)))
+    exclude = draw(st.lists(st.sampled_from(EXCLUSIONS), max_size=2).map(tuple))
+    calendar = draw(st.sampled_from([None, None, BusinessDays(holidays=["2023-11-01"])]))
+    return TimePartitions(cron, start, end, zone, draw(st.integers(-1, 2)), exclude, calendar)
+
+
+EXCLUSIONS = ("2023-11-04", "2023-11-05T06:00", "2023-10-30..2023-10-31", "2023-W44", "2023-10-29T01:30..2023-10-30")
 
 
 statics = st.lists(st.sampled_from(KEYS), min_size=1, unique=True).map(lambda keys: Static(*keys))
@@ -73,7 +81,21 @@ multis = st.tuples(times(), statics) | st.tuples(statics, times()) | st.tuples(s
 definitions: st.SearchStrategy[PartitionsDef | None] = (
     st.none() | singles | multis.map(lambda dims: Multi(one=dims[0], two=dims[1]))
 )
-offsets = st.tuples(st.integers(-3, 2), st.integers(-3, 2)).map(sorted).map(lambda pair: TimeOverlap(*pair))
+edges = st.sampled_from(["require", "clip"])
+overlaps = st.builds(
+    lambda pair, unit, edge: TimeOverlap(min(pair), max(pair), unit, edge),
+    st.tuples(st.integers(-3, 2), st.integers(-3, 2)),
+    st.sampled_from(["downstream", "upstream"]),
+    edges,
+)
+rollings = st.builds(
+    Rolling,
+    st.integers(1, 9),
+    st.sampled_from(["hours", "days", "weeks", "months"]),
+    edges,
+    st.booleans(),
+)
+offsets: st.SearchStrategy[Mapping] = overlaps | rollings
 tables = st.dictionaries(st.sampled_from(KEYS), st.lists(st.sampled_from(KEYS), unique=True).map(tuple)).map(
     lambda table: StaticTable(tuple(table.items()))
 )
@@ -173,9 +195,64 @@ def test_time_overlap_is_overlap_of_windows(down: TimePartitions, up: TimePartit
         assert list(mapped.existing) == [
             u for u, other in enumerate(windows) if other.start < mine.end and mine.start < other.end
         ]
-        assert bool(mapped.absent_count) != (
-            bool(windows) and windows[0].start <= mine.start and mine.end <= windows[-1].end
+        if not up.exclude:
+            assert bool(mapped.absent_count) != (
+                bool(windows) and windows[0].start <= mine.start and mine.end <= windows[-1].end
+            )
+
+
+@given(times(), times(), offsets)
+def test_mappings_by_time_are_what_brute_force_says(
+    down: TimePartitions, up: TimePartitions, mapping: TimeOverlap | Rolling
+) -> None:
+    """Window by window, from the words of the definitions: what exists, and how much before the start is absent."""
+    downs, ups = space_of(down), space_of(up)
+    assert isinstance(downs, TimeSpace)
+    assert isinstance(ups, TimeSpace)
+    theirs = range(-40, ups.size + 40)
+    for d in range(downs.size):
+        wanted = {u for u in theirs if _wanted(mapping, downs, d, ups, u)}
+        mapped = upstream_of(mapping, down=downs, up=ups, cells=_one(d), shown=10_000)
+        assert set(mapped.existing) == {u for u in wanted if 0 <= u < ups.size}
+        if mapping.edge == "clip":
+            wanted = {u for u in wanted if u >= 0}
+        if min(wanted, default=0) > -40 and max(wanted, default=0) < ups.size + 39:
+            assert mapped.absent_count == len([u for u in wanted if not 0 <= u < ups.size])
+            assert mapped.absent == tuple(ups.label_at(u) for u in sorted(wanted) if not 0 <= u < ups.size)
+
+
+def _span(space: TimeSpace, ordinal: int) -> tuple[int, int]:
+    index = space.index_at(ordinal)
+    return space.grid.tick(index), space.grid.tick(index + 1)
+
+
+def _meets(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _wanted(mapping: TimeOverlap | Rolling, downs: TimeSpace, d: int, ups: TimeSpace, u: int) -> bool:
+    if isinstance(mapping, TimeOverlap):
+        shifts = range(mapping.offset_start, mapping.offset_end + 1)
+        if mapping.unit == "downstream":
+            return any(_meets(_span(downs, d + shift), _span(ups, u)) for shift in shifts)
+        return any(_meets(_span(downs, d), _span(ups, u - shift)) for shift in shifts)
+    start, end = _span(downs, d)
+    zone = ZoneInfo(downs.definition.tz)
+    wall = datetime.fromtimestamp(end, zone).replace(tzinfo=None)
+    hours = {"hours": mapping.n}.get(mapping.unit)
+    days = {"days": mapping.n, "weeks": 7 * mapping.n}.get(mapping.unit)
+    if hours is not None:
+        begin = end - hours * 3600
+    elif days is not None:
+        begin = int((wall - timedelta(days=days)).replace(tzinfo=zone).timestamp())
+    else:
+        month = wall.year * 12 + wall.month - 1 - mapping.n
+        last = (datetime(month // 12, month % 12 + 1, 28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)  # noqa: DTZ001
+        begin = int(
+            last.replace(day=min(wall.day, last.day), hour=wall.hour, minute=wall.minute, tzinfo=zone).timestamp()
         )
+    seen = (min(begin, start), end) if mapping.current else (begin, start)
+    return seen[0] < seen[1] and _meets(seen, _span(ups, u))
 
 
 @given(times(), times())

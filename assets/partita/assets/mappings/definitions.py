@@ -6,9 +6,12 @@ How they are evaluated over sets of partitions is `evaluate.py`'s matter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping as Table
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from partita.assets.errors import DefinitionError
+from partita.assets.errors import DefinitionError, suggest
 from partita.assets.partitions.definitions import (
     MultiPartitions,
     PartitionsDef,
@@ -22,12 +25,25 @@ class Identity:
     """The upstream partition of the same key."""
 
 
+Edge = Literal["require", "clip"]
+"""What is needed before the start of the upstream: required (and absent), or not needed."""
+Side = Literal["downstream", "upstream"]
+Unit = Literal["hours", "days", "weeks", "months", "years"]
+
+
 @dataclass(frozen=True, slots=True)
 class TimeOverlap:
-    """The upstream windows that overlap the downstream window, widened by offsets in downstream partitions."""
+    """The upstream windows that overlap the downstream window, widened by offsets.
+
+    Offsets count downstream partitions: the window begins at the start of the one `offset_start` away and ends with the
+    one `offset_end` away. With `unit="upstream"` they count upstream windows: from `offset_start` away of the first
+    that overlaps to `offset_end` away of the last, so that (-1, -1) from days to months is the month before.
+    """
 
     offset_start: int = 0
     offset_end: int = 0
+    unit: Side = "downstream"
+    edge: Edge = "require"
 
     def __post_init__(self) -> None:
         if self.offset_start > self.offset_end:
@@ -35,6 +51,35 @@ class TimeOverlap:
                 f"offset_start {self.offset_start} is after offset_end {self.offset_end}",
                 rule="the window begins at the partition offset_start away and ends with the one offset_end away",
             )
+        _one_of("unit", self.unit, ("downstream", "upstream"))
+        _one_of("edge", self.edge, ("require", "clip"))
+
+
+@dataclass(frozen=True, slots=True)
+class Rolling:
+    """The upstream windows that overlap the last `n` hours, days, weeks, months or years before the end of the own window.
+
+    Hours are real time, the others local calendar time of the downstream zone. The own window is always included, be it
+    longer; with `current=False` it is left out, and the window ends where the own one starts.
+    """
+
+    n: int
+    unit: Unit
+    edge: Edge = "require"
+    current: bool = True
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise DefinitionError(f"a rolling window of {self.n} {self.unit}", rule="it is one or more long")
+        _one_of("unit", self.unit, ("hours", "days", "weeks", "months", "years"))
+        _one_of("edge", self.edge, ("require", "clip"))
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise DefinitionError(
+            f"{name}={value!r}", rule=f"{name} is one of {', '.join(known)}", fix=suggest(value, known)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +108,24 @@ class StaticTable:
     """Downstream key to upstream keys; a downstream key without an entry needs nothing."""
 
     table: tuple[tuple[str, tuple[str, ...]], ...]
+    needs: Table[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+    """The table by downstream key."""
+    touches: Table[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+    """The table by upstream key."""
 
     def __post_init__(self) -> None:
-        downstream = [key for key, _ in self.table]
-        if len(set(downstream)) != len(downstream):
+        needs = dict(self.table)
+        if len(needs) != len(self.table):
             raise DefinitionError("a downstream key stands twice in the table", fix="join its upstream keys")
+        touches: dict[str, list[str]] = {}
+        for down, ups in self.table:
+            for up in dict.fromkeys(ups):
+                touches.setdefault(up, []).append(down)
+        object.__setattr__(self, "needs", needs)
+        object.__setattr__(self, "touches", {up: tuple(downs) for up, downs in touches.items()})
 
 
-DimensionMapping = Identity | TimeOverlap | All | Last | Specific | StaticTable
+DimensionMapping = Identity | TimeOverlap | Rolling | All | Last | Specific | StaticTable
 _INDEPENDENT = (All, Last, Specific)
 
 
@@ -105,7 +160,66 @@ class Dimensions:
             raise DefinitionError("an upstream dimension is mapped twice", rule="one mapping per upstream dimension")
 
 
-Mapping = Identity | TimeOverlap | All | Last | Specific | StaticTable | Dimensions
+Mapping = DimensionMapping | Dimensions
+
+
+def self_mapping(mapping: Mapping) -> Mapping:
+    """The mapping of an asset onto itself: earlier partitions only, and none before the start.
+
+    The current partition, which windows include, is left out. Raises DefinitionError when the mapping does not reach back in
+    time, or reaches later partitions.
+
+    >>> self_mapping(TimeOverlap(-7, 0))
+    TimeOverlap(offset_start=-7, offset_end=-1, unit='downstream', edge='clip')
+    """
+    if not isinstance(mapping, Dimensions):
+        back = _earlier(mapping)
+        if back is not None:
+            return back
+    else:
+        reaching = [pair for pair in mapping.pairs if _reaches_back(pair)]
+        if not reaching:
+            reaching = [pair for pair in mapping.pairs if pair.up == pair.down and _earlier(pair.mapping)][:1]
+        if reaching:
+            return Dimensions(tuple(_clipped(pair, reaching) for pair in mapping.pairs))
+    raise DefinitionError(
+        f"{type(mapping).__name__} maps an asset onto partitions of itself that are not earlier",
+        rule="a self-dependency reaches earlier partitions only",
+        fix="map it by time with an end offset of -1 or less, such as overlap(-1, -1)",
+    )
+
+
+def _earlier(mapping: DimensionMapping) -> TimeOverlap | Rolling | None:
+    if isinstance(mapping, Rolling):
+        return replace(mapping, edge="clip", current=False)
+    if isinstance(mapping, TimeOverlap) and mapping.offset_start < 0 and mapping.offset_end <= 0:
+        return replace(mapping, offset_end=min(mapping.offset_end, -1), edge="clip")
+    return None
+
+
+def _reaches_back(pair: DimensionPair) -> bool:
+    """One dimension that reaches back is enough: whatever the others do, no partition is on its own path."""
+    if pair.up != pair.down:
+        return False
+    if isinstance(pair.mapping, Rolling):
+        return not pair.mapping.current
+    return isinstance(pair.mapping, TimeOverlap) and pair.mapping.offset_end < 0
+
+
+def _clipped(pair: DimensionPair, reaching: Sequence[DimensionPair]) -> DimensionPair:
+    mapping = pair.mapping
+    if pair in reaching:
+        mapping = _earlier(mapping) or mapping
+    elif isinstance(mapping, TimeOverlap | Rolling):
+        mapping = replace(mapping, edge="clip")
+    return DimensionPair(pair.up, pair.down, mapping)
+
+
+def back_dimension(mapping: Mapping) -> str | None:
+    """The dimension along which a `self_mapping` reaches back; "" of a scheme with one dimension, None when it does not."""
+    if isinstance(mapping, Dimensions):
+        return next((pair.up for pair in mapping.pairs if _reaches_back(pair)), None)
+    return "" if _reaches_back(DimensionPair("", "", mapping)) else None
 
 
 def default_mapping(down: PartitionsDef | None, up: PartitionsDef | None) -> Mapping:

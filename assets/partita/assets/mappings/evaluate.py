@@ -19,6 +19,7 @@ from partita.assets.mappings.definitions import (
     Identity,
     Last,
     Mapping,
+    Rolling,
     Specific,
     StaticTable,
     TimeOverlap,
@@ -82,7 +83,7 @@ def upstream_by_cell(
             same = upstream_of(mapping, down=down, up=up, cells=cells)
             for cell in cells:
                 yield cell, same
-        case Identity() | TimeOverlap() | StaticTable():
+        case Identity() | TimeOverlap() | Rolling() | StaticTable():
             for cell in cells:
                 yield (
                     cell,

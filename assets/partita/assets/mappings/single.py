@@ -1,4 +1,4 @@
-"""Mappings that see a scheme as one list of partitions: identity, time overlap, all, last, specific, table.
+"""Mappings that see a scheme as one list of partitions: identity, time, all, last, specific, table.
 
 Works on ordinals. What is needed but does not exist is kept apart: windows of a time scheme outside its existing
 range as ordinals beyond it, any other key as text.
@@ -12,11 +12,13 @@ from itertools import chain, islice
 from typing import assert_never
 
 from partita.assets.errors import DefinitionError
+from partita.assets.mappings import windows
 from partita.assets.mappings.definitions import (
     All,
     DimensionMapping,
     Identity,
     Last,
+    Rolling,
     Specific,
     StaticTable,
     TimeOverlap,
@@ -42,18 +44,20 @@ def upstream(mapping: DimensionMapping, down: PartitionSpace, up: PartitionSpace
     match mapping:
         case Identity():
             return _same_keys(down, up, cells)
-        case TimeOverlap():
-            d, u = _times(down, up)
-            return _split(PartitionSet.from_ranges(_overlap_up(mapping, d, u, run) for run in cells.ranges), up)
+        case TimeOverlap() | Rolling():
+            found = windows.needed(mapping, *_times(down, up), cells.ranges)
+            if mapping.edge == "clip" and found and found.first < 0:
+                found -= PartitionSet(((found.first, 0),))
+            return _split(found, up)
         case All():
             return Needed(up.all())
         case Last():
             return Needed(up.latest(1))
         case Specific(keys):
             return _named(up, keys)
-        case StaticTable(table):
-            needed = dict(table)
-            return _named(up, dict.fromkeys(chain.from_iterable(needed.get(down.key_at(cell), ()) for cell in cells)))
+        case StaticTable():
+            needs = (mapping.needs.get(down.key_at(cell), ()) for cell in cells)
+            return _named(up, dict.fromkeys(chain.from_iterable(needs)))
     assert_never(mapping)
 
 
@@ -64,14 +68,13 @@ def downstream(
     match mapping:
         case Identity():
             return _same_keys(up, down, cells).existing
-        case TimeOverlap():
-            d, u = _times(down, up)
-            return PartitionSet.from_ranges(_overlap_down(mapping, d, u, run) for run in cells.ranges) & down.all()
+        case TimeOverlap() | Rolling():
+            return windows.needing(mapping, *_times(down, up), cells.ranges) & down.all()
         case All() | Last() | Specific():
             return down.all() if upstream(mapping, down, up, cells).existing & cells else PartitionSet.empty()
-        case StaticTable(table):
-            touched = set(up.keys_of(cells))
-            return _named(down, [key for key, needs in table if not touched.isdisjoint(needs)]).existing
+        case StaticTable():
+            touched = (mapping.touches.get(key, ()) for key in up.keys_of(cells))
+            return _named(down, dict.fromkeys(chain.from_iterable(touched))).existing
     assert_never(mapping)
 
 
@@ -82,7 +85,7 @@ def absent_keys(needed: Needed, up: PartitionSpace, limit: int) -> Iterator[str]
 
 def check(mapping: DimensionMapping, down: PartitionSpace, up: PartitionSpace) -> None:
     """Raise DefinitionError when the mapping does not fit the spaces."""
-    if isinstance(mapping, TimeOverlap):
+    if isinstance(mapping, TimeOverlap | Rolling):
         _times(down, up)
 
 
@@ -92,27 +95,13 @@ def _times(down: PartitionSpace, up: PartitionSpace) -> tuple[TimeSpace, TimeSpa
     side, wrong = ("upstream", up) if isinstance(down, TimeSpace) else ("downstream", down)
     raise DefinitionError(
         f"a time overlap meets a scheme without time {side}: {wrong!r}",
-        rule="TimeOverlap relates two time schemes",
+        rule="TimeOverlap and Rolling relate two time schemes",
         fix="map by dimension, or use All",
     )
 
 
-def _overlap_up(mapping: TimeOverlap, down: TimeSpace, up: TimeSpace, run: tuple[int, int]) -> tuple[int, int]:
-    # Windows tile, so the windows of a run are one interval, and what overlaps it is one interval again.
-    start = down.grid.tick(down.base + run[0] + mapping.offset_start)
-    stop = down.grid.tick(down.base + run[1] + mapping.offset_end)
-    return up.grid.index_until(start) - up.base, up.grid.index_from(stop) - up.base
-
-
-def _overlap_down(mapping: TimeOverlap, down: TimeSpace, up: TimeSpace, run: tuple[int, int]) -> tuple[int, int]:
-    start = up.grid.tick(up.base + run[0])
-    stop = up.grid.tick(up.base + run[1])
-    first = down.grid.index_until(start) - mapping.offset_end
-    return first - down.base, down.grid.index_from(stop) - mapping.offset_start - down.base
-
-
 def _same_keys(down: PartitionSpace, up: PartitionSpace, cells: PartitionSet) -> Needed:
-    if isinstance(down, TimeSpace) and isinstance(up, TimeSpace) and down.grid is up.grid:
+    if isinstance(down, TimeSpace) and isinstance(up, TimeSpace) and down.grid is up.grid and down.whole and up.whole:
         return _split(cells.shift(down.base - up.base), up)
     if down.same_partitions(up):
         return Needed(cells)

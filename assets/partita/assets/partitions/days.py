@@ -14,10 +14,14 @@ from threading import Lock
 from typing import Protocol
 
 from partita.assets.errors import DefinitionError
+from partita.assets.partitions.business import BusinessDays
 from partita.assets.partitions.cron import DayFields
 
 _ALL_MONTHS = 0b1_1111_1111_1110
+_ALL_WEEKDAYS = 0b111_1111
 _ORIGIN_YEAR = 2000
+_CYCLE = (date(2000, 1, 1).toordinal(), date(2028, 1, 1).toordinal())
+"""The weekdays of all dates repeat after these 28 years."""
 
 
 class DayRule(Protocol):
@@ -34,14 +38,51 @@ class DayRule(Protocol):
 
 
 @lru_cache(maxsize=256)
-def day_rule(fields: DayFields) -> DayRule:
-    """The cheapest rule that answers for these fields."""
+def day_rule(fields: DayFields, calendar: BusinessDays | None = None) -> DayRule:
+    """The cheapest rule that answers for these fields on the days of a calendar.
+
+    Raises DefinitionError when no such day is one of the calendar.
+    """
+    if calendar is None:
+        return _rule_of(fields, _ALL_WEEKDAYS)
+    rule = _rule_of(fields, calendar.mask)
+    if rule.before(_CYCLE[1]) == rule.before(_CYCLE[0]):
+        raise DefinitionError(
+            f"the cron never fires on the days of {calendar!r}", rule="a window starts on a day of the calendar"
+        )
+    return Without(rule, calendar.off) if calendar.off else rule
+
+
+def _rule_of(fields: DayFields, weekdays: int) -> DayRule:
     plain_months = fields.any_day and fields.months == _ALL_MONTHS
     if plain_months and fields.any_weekday:
-        return EveryDay()
+        return EveryDay() if weekdays == _ALL_WEEKDAYS else Weekdays(weekdays)
     if plain_months and not fields.nth_weekdays:
-        return Weekdays(fields.weekdays)
-    return Calendar(fields)
+        return Weekdays(fields.weekdays & weekdays)
+    return Calendar(fields, weekdays)
+
+
+class Without:
+    """The days of another rule but some (ascending): holidays."""
+
+    def __init__(self, rule: DayRule, days: tuple[int, ...]) -> None:
+        self._rule = rule
+        self._days = [day for day in days if rule.matches(day)]
+        self._taken = set(self._days)
+        # The place that each day would have among those left: what comes from there on has moved by one more.
+        self._places = [rule.before(day) - i for i, day in enumerate(self._days)]
+
+    def matches(self, day: int) -> bool:
+        """A day of the rule that is not taken away."""
+        return day not in self._taken and self._rule.matches(day)
+
+    def before(self, day: int) -> int:
+        """The rule's count, less those taken away."""
+        return self._rule.before(day) - bisect_left(self._days, day)
+
+    def nth(self, count: int) -> int:
+        """The rule's day at the place that the count had before."""
+        return self._rule.nth(count + bisect_right(self._places, count))
 
 
 class EveryDay:
@@ -67,6 +108,8 @@ class Weekdays:
         # Day 0 (an ordinal that no date has) is a Sunday, as bit 0 is.
         self._days = [day for day in range(7) if weekdays >> day & 1]
         self._before = [sum(1 for one in self._days if one < day) for day in range(7)]
+        self.every_s = 7 * 86_400 if len(self._days) == 1 else None
+        """Seconds between matching midnights (without clock changes), when always the same."""
 
     def matches(self, day: int) -> bool:
         """True on the chosen weekdays."""
@@ -85,8 +128,9 @@ class Weekdays:
 class Calendar:
     """Any rule of days, months and weekdays: a prefix sum over years, grown on demand, then bits of one year."""
 
-    def __init__(self, fields: DayFields) -> None:
+    def __init__(self, fields: DayFields, weekdays: int) -> None:
         self._fields = fields
+        self._weekdays = weekdays
         self._since = [0]  # matching days from the origin year's start to the start of the k-th year after it
         self._until = [0]  # the same going back, as positive counts
         self._masks: dict[int, tuple[int, ...]] = {}
@@ -118,8 +162,15 @@ class Calendar:
     def _year(self, year: int) -> tuple[int, ...]:
         masks = self._masks.get(year)
         if masks is None:
-            masks = self._masks[year] = tuple(self._fields.month_mask(year, month) for month in range(1, 13))
+            masks = self._masks[year] = tuple(self._month(year, month) for month in range(1, 13))
         return masks
+
+    def _month(self, year: int, month: int) -> int:
+        mask = self._fields.month_mask(year, month)
+        if self._weekdays == _ALL_WEEKDAYS:
+            return mask
+        first = date(year, month, 1).toordinal() - 1
+        return sum(1 << day for day in _bits(mask) if self._weekdays >> (first + day) % 7 & 1)
 
     def _total(self, year: int) -> int:
         return sum(mask.bit_count() for mask in self._year(year))

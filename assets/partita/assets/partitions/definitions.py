@@ -8,17 +8,21 @@ Frozen values that validate themselves. They know nothing about which partitions
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from partita.assets.errors import DefinitionError, suggest
 from partita.assets.keys import partition_key
+from partita.assets.partitions.business import BusinessDays
 from partita.assets.partitions.cron import parse_cron
+from partita.assets.partitions.days import day_rule
+from partita.assets.partitions.periods import check_named
 
 WallTime = str | date | datetime
+Exclusion = str | date | datetime
 _SHORT = re.compile(r"(\d{4})(?:-(\d\d))?")
 _WEEKDAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 
@@ -29,6 +33,10 @@ class TimePartitions:
 
     `start` and `end` are wall times of `tz`; `end` is exclusive. `horizon=n` admits n windows more than those
     that have closed; a negative n withholds a window until |n| further ones have closed.
+
+    On days that are not of the `calendar` the cron does not fire, so that the window before lasts longer: windows
+    tile. An entry of `exclude` (a minute, day, week, month, year, or FROM..TO, both inclusive) takes away the windows
+    that start in it and leaves a hole: nothing else changes its windows, and nobody needs what is excluded.
     """
 
     cron: str
@@ -36,12 +44,18 @@ class TimePartitions:
     end: datetime | None = None
     tz: str = "UTC"
     horizon: int = 0
+    exclude: tuple[str, ...] = ()
+    calendar: BusinessDays | None = None
 
     def __post_init__(self) -> None:
         parsed = parse_cron(self.cron)
         if not parsed.days.ever:
             raise DefinitionError(f"cron {self.cron!r} never fires", rule="no date matches its day and month fields")
+        if self.calendar is not None:
+            day_rule(parsed.days, self.calendar)  # refuses a cron that never fires on its days
         object.__setattr__(self, "cron", parsed.text)
+        for one in self.exclude:
+            check_named(one)
         zone(self.tz)
         for name, wall in (("start", self.start), ("end", self.end)):
             if wall is not None and wall.tzinfo is not None:
@@ -72,14 +86,29 @@ class StaticPartitions:
             raise DefinitionError(f"static key {twice!r} is given twice", rule="keys are unique within a scheme")
 
 
+DYNAMIC_CAP = 25_000
+"""How many keys a dynamic scheme may have when its definition says nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class DynamicPartitions:
-    """Keys added and removed at run time, kept under `name` by the control plane."""
+    """Keys added and removed at run time, kept under `name` by the control plane.
+
+    At most `cap` keys at once; a key is gone `ttl_s` seconds after it was last added (None: never).
+    """
 
     name: str
+    cap: int = DYNAMIC_CAP
+    ttl_s: float | None = None
 
     def __post_init__(self) -> None:
         partition_key(self.name)
+        if self.cap < 1:
+            raise DefinitionError(f"dynamic partitions {self.name!r}: cap={self.cap}", rule="a cap is one or more")
+        if self.ttl_s is not None and self.ttl_s <= 0:
+            raise DefinitionError(
+                f"dynamic partitions {self.name!r}: ttl of {self.ttl_s} s", rule="a time to live is more than nothing"
+            )
 
 
 SinglePartitions = TimePartitions | StaticPartitions | DynamicPartitions
@@ -146,18 +175,44 @@ def wall_time(value: WallTime) -> datetime:
 
 
 def TimeWindows(
-    cron: str, start: WallTime, *, end: WallTime | None = None, tz: str = "UTC", horizon: int = 0
+    cron: str,
+    start: WallTime,
+    *,
+    end: WallTime | None = None,
+    tz: str = "UTC",
+    horizon: int = 0,
+    exclude: Sequence[Exclusion] = (),
+    calendar: BusinessDays | None = None,
 ) -> TimePartitions:
-    """Windows between the fire times of any cron."""
-    return TimePartitions(cron, wall_time(start), None if end is None else wall_time(end), tz, horizon)
+    """Windows between the fire times of any cron.
+
+    >>> TimeWindows("0 9 * * *", "2026-01-01", calendar=BusinessDays(holidays=["2026-12-25"])).cron
+    '0 9 * * *'
+    """
+    texts = tuple(_excluded(one) for one in ([exclude] if isinstance(exclude, str) else exclude))
+    stop = None if end is None else wall_time(end)
+    return TimePartitions(cron, wall_time(start), stop, tz, horizon, texts, calendar)
+
+
+def _excluded(one: Exclusion) -> str:
+    if isinstance(one, datetime):
+        return one.isoformat(timespec="minutes")
+    return one.isoformat() if isinstance(one, date) else one
 
 
 def Hourly(
-    start: WallTime, *, end: WallTime | None = None, tz: str = "UTC", horizon: int = 0, minute: int = 0
+    start: WallTime,
+    *,
+    end: WallTime | None = None,
+    tz: str = "UTC",
+    horizon: int = 0,
+    exclude: Sequence[Exclusion] = (),
+    calendar: BusinessDays | None = None,
+    minute: int = 0,
 ) -> TimePartitions:
     """One partition an hour, cut at `minute` past."""
     _within("minute", minute, 0, 59)
-    return TimeWindows(f"{minute} * * * *", start, end=end, tz=tz, horizon=horizon)
+    return TimeWindows(f"{minute} * * * *", start, end=end, tz=tz, horizon=horizon, exclude=exclude, calendar=calendar)
 
 
 def Daily(
@@ -166,13 +221,17 @@ def Daily(
     end: WallTime | None = None,
     tz: str = "UTC",
     horizon: int = 0,
+    exclude: Sequence[Exclusion] = (),
+    calendar: BusinessDays | None = None,
     hour: int = 0,
     minute: int = 0,
 ) -> TimePartitions:
     """One partition a local day, cut at `hour`:`minute`."""
     _within("hour", hour, 0, 23)
     _within("minute", minute, 0, 59)
-    return TimeWindows(f"{minute} {hour} * * *", start, end=end, tz=tz, horizon=horizon)
+    return TimeWindows(
+        f"{minute} {hour} * * *", start, end=end, tz=tz, horizon=horizon, exclude=exclude, calendar=calendar
+    )
 
 
 def Weekly(
@@ -181,6 +240,8 @@ def Weekly(
     end: WallTime | None = None,
     tz: str = "UTC",
     horizon: int = 0,
+    exclude: Sequence[Exclusion] = (),
+    calendar: BusinessDays | None = None,
     day: str = "monday",
     hour: int = 0,
     minute: int = 0,
@@ -191,7 +252,7 @@ def Weekly(
     _within("hour", hour, 0, 23)
     _within("minute", minute, 0, 59)
     cron = f"{minute} {hour} * * {_WEEKDAYS.index(day.lower())}"
-    return TimeWindows(cron, start, end=end, tz=tz, horizon=horizon)
+    return TimeWindows(cron, start, end=end, tz=tz, horizon=horizon, exclude=exclude, calendar=calendar)
 
 
 def Monthly(
@@ -200,6 +261,8 @@ def Monthly(
     end: WallTime | None = None,
     tz: str = "UTC",
     horizon: int = 0,
+    exclude: Sequence[Exclusion] = (),
+    calendar: BusinessDays | None = None,
     day: int = 1,
     hour: int = 0,
     minute: int = 0,
@@ -208,7 +271,9 @@ def Monthly(
     _within("day", day, 1, 28)
     _within("hour", hour, 0, 23)
     _within("minute", minute, 0, 59)
-    return TimeWindows(f"{minute} {hour} {day} * *", start, end=end, tz=tz, horizon=horizon)
+    return TimeWindows(
+        f"{minute} {hour} {day} * *", start, end=end, tz=tz, horizon=horizon, exclude=exclude, calendar=calendar
+    )
 
 
 def Static(*keys: str) -> StaticPartitions:
@@ -216,9 +281,9 @@ def Static(*keys: str) -> StaticPartitions:
     return StaticPartitions(keys)
 
 
-def Dynamic(name: str) -> DynamicPartitions:
-    """Keys that come and go at run time, under `name`."""
-    return DynamicPartitions(name)
+def Dynamic(name: str, *, cap: int = DYNAMIC_CAP, ttl: timedelta | None = None) -> DynamicPartitions:
+    """Keys that come and go at run time, under `name`: at most `cap` at once, each gone `ttl` after it was last added."""
+    return DynamicPartitions(name, cap, None if ttl is None else ttl.total_seconds())
 
 
 def Multi(**dims: SinglePartitions) -> MultiPartitions:

@@ -12,20 +12,24 @@ cron (minute or hour begins with `*`) fires at every instant whose wall time mat
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import MAXYEAR, date
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from partita.assets.errors import DefinitionError
+from partita.assets.partitions.business import BusinessDays
 from partita.assets.partitions.cron import Cron, parse_cron
-from partita.assets.partitions.days import DayRule, day_rule
+from partita.assets.partitions.days import DayRule, EveryDay, Weekdays, day_rule
 from partita.assets.partitions.zones import (
     DAY_S,
     EPOCH_DAY,
     LARGEST_GAP_S,
     Change,
     changes_in,
+    from_epoch,
     gap_among,
     instants_among,
     offset_among,
@@ -47,6 +51,15 @@ class Fire(NamedTuple):
     second: int
     offset: int
     nominal_day: int
+
+
+class _Span(NamedTuple):
+    """Ticks at even distances: from `first` (at `second`) to before `index_stop` (the last at `second_stop`)."""
+
+    first: int
+    second: int
+    index_stop: int
+    second_stop: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +107,14 @@ def _index_starts(blocks: tuple[_Block, ...], rule: DayRule, per_day: int) -> li
 class TimeGrid:
     """The numbered fire times of one cron in one zone. Instants are epoch seconds."""
 
-    def __init__(self, cron: Cron, tz: str) -> None:
+    def __init__(self, cron: Cron, tz: str, calendar: BusinessDays | None = None) -> None:
         self.cron = cron
         self.tz = tz
-        self._rule = day_rule(cron.days)
+        self.calendar = calendar
+        self._rule = day_rule(cron.days, calendar)
         self._seconds = [minute * 60 for minute in cron.times]
         self._per_day = len(cron.times)
+        self._even = _even_step(self._rule, self._seconds)
         self._known: dict[tuple[Change, ...], _Block] = {}
         # Replaced as a whole when it grows, so that readers in other threads never see half a table.
         self._table = self._build(_ANCHOR_YEAR, _ANCHOR_YEAR)
@@ -153,6 +168,58 @@ class TimeGrid:
         offset = _offset_after(table, at)
         return Fire((day - EPOCH_DAY) * DAY_S + self._seconds[position] - offset, offset, day)
 
+    def ticks(self, indexes: Sequence[int]) -> list[int]:
+        """`tick` of many indexes in ascending order; between clock changes by one multiplication each."""
+        if self._even is None or not indexes:
+            return [self.tick(index) for index in indexes]
+        found: list[int] = []
+        at, step = 0, self._even
+        while at < len(indexes):
+            span = self._straight(indexes[at], self.tick(indexes[at]))
+            stop = max(bisect_left(indexes, span.index_stop, at), at + 1)
+            if stop == at + 1:
+                found.append(self.tick(indexes[at]))
+            else:
+                zero = span.second - span.first * step
+                found += [zero + index * step for index in indexes[at:stop]]
+            at = stop
+        return found
+
+    def indexes_from(self, seconds: Sequence[int]) -> list[int]:
+        """`index_from` of many instants in ascending order."""
+        if self._even is None or not seconds:
+            return [self.index_from(second) for second in seconds]
+        found: list[int] = []
+        at, step = 0, self._even
+        while at < len(seconds):
+            index = self.index_from(seconds[at])
+            span = self._straight(index, self.tick(index))
+            stop = max(bisect_right(seconds, span.second_stop, at), at + 1)
+            if stop == at + 1:
+                found.append(index)
+            else:
+                # What lies before the span's own tick may be further from the tick before than one step.
+                first = bisect_right(seconds, span.second, at, stop)
+                found += [index] * (first - at)
+                zero = span.second - span.first * step
+                found += [-((zero - second) // step) for second in seconds[first:stop]]
+            at = stop
+        return found
+
+    def _straight(self, index: int, second: int) -> _Span:
+        """From a tick on, the ticks that follow at even distances: all before the next irregular day."""
+        table = self._covering(year_of(second))
+        at = bisect_right(table.starts, second) - 1
+        if at >= 0 and second < table.blocks[at].stop:
+            return _Span(index, second, index + 1, second)
+        if at + 1 >= len(table.blocks):
+            # Nothing irregular is known further on: up to the end of what the table covers.
+            stop = (date(table.to_year + 1, 1, 1).toordinal() - EPOCH_DAY - 1) * DAY_S
+            count = max((stop - second) // (self._even or 1), 0) + 1
+        else:
+            count = table.index_starts[at + 1] - index
+        return _Span(index, second, index + count, second + (count - 1) * (self._even or 1))
+
     def _after_block(self, table: _Table, at: int) -> tuple[int, int]:
         """(index of the first tick after block `at`, matching days before the day after it)."""
         if at >= 0:
@@ -192,6 +259,8 @@ class TimeGrid:
                 for second in self._seconds:
                     for instant in self._fire_times(changes, (day - EPOCH_DAY) * DAY_S + second):
                         asked.setdefault(instant, day)
+        if self.cron.once_a_day:
+            _refuse_one_date_twice(self, asked)
         return _Block(
             first=first,
             last=last,
@@ -212,9 +281,32 @@ class TimeGrid:
 
 
 @lru_cache(maxsize=512)
-def time_grid(cron: str, tz: str) -> TimeGrid:
+def time_grid(cron: str, tz: str, calendar: BusinessDays | None = None) -> TimeGrid:
     """The grid of a cron in a zone; shared, because it caches what it learned of the zone."""
-    return TimeGrid(parse_cron(cron), tz)
+    return TimeGrid(parse_cron(cron), tz, calendar)
+
+
+def _even_step(rule: DayRule, seconds: list[int]) -> int | None:
+    """Seconds between fire times where the zone's offset stays, when that is always the same; else None."""
+    if isinstance(rule, EveryDay):
+        step = DAY_S // len(seconds)
+        return step if all(b - a == step for a, b in pairwise([*seconds, seconds[0] + DAY_S])) else None
+    return rule.every_s if isinstance(rule, Weekdays) and len(seconds) == 1 else None
+
+
+def _refuse_one_date_twice(grid: TimeGrid, asked: Mapping[int, int]) -> None:
+    """Keys that are dates name one window each: whatever a zone's data say, two windows never share a key."""
+    start_of: dict[int, int] = {}
+    for second, day in sorted(asked.items()):
+        if day in start_of:
+            first, other = (from_epoch(one).isoformat() for one in (start_of[day], second))
+            raise DefinitionError(
+                f"cron {grid.cron.text!r} in {grid.tz} gives the windows that start at {first} and at {other} one key, "
+                f"{date.fromordinal(day).isoformat()}",
+                rule="a key names one window",
+                fix="choose a time of day that the zone does not repeat, or another zone",
+            )
+        start_of[day] = second
 
 
 def _groups(changes: list[Change]) -> list[tuple[Change, ...]]:

@@ -7,8 +7,8 @@ arithmetic on the grid of the cron; no list of windows is ever made. Keys are as
 
 from __future__ import annotations
 
-import re
-from datetime import date, datetime, time, timedelta
+from collections.abc import Sequence
+from datetime import date, datetime, time
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,7 +17,9 @@ from partita.assets.keys import PartitionKey
 from partita.assets.partitions.cron import Cron
 from partita.assets.partitions.definitions import TimePartitions
 from partita.assets.partitions.grid import TimeGrid, time_grid
-from partita.assets.partitions.sets import PartitionSet
+from partita.assets.partitions.holes import NO_HOLES, Holes
+from partita.assets.partitions.periods import minute_of, period_of, sides_of
+from partita.assets.partitions.sets import PartitionSet, Range
 from partita.assets.partitions.space import PartitionSpace, Window
 from partita.assets.partitions.zones import (
     DAY_S,
@@ -30,32 +32,31 @@ from partita.assets.partitions.zones import (
     to_wall,
 )
 
-_PERIOD = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?|-W(?P<week>\d\d))?")
-_MINUTE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d(?::\d\d)?(?P<offset>Z|[+-]\d\d:\d\d(?::\d\d)?)?")
-
 
 class _Bounds(NamedTuple):
     base: int
     """Grid index of the first window."""
     windows: int | None
-    """How many windows end at or before `end`; None without end."""
+    """How many windows end at or before `end`, excluded ones too; None without end."""
+    holes: Holes
 
 
 class TimeSpace(PartitionSpace):
-    """Windows numbered from the first at or after `start`."""
+    """Windows numbered from the first at or after `start`, excluded ones left out."""
 
-    __slots__ = ("_length", "base", "grid")
+    __slots__ = ("_holes", "_length", "base", "grid")
 
     definition: TimePartitions
 
     def __init__(self, definition: TimePartitions, as_of: datetime) -> None:
         self.definition = definition
-        self.grid: TimeGrid = time_grid(definition.cron, definition.tz)
+        self.grid: TimeGrid = time_grid(definition.cron, definition.tz, definition.calendar)
         self._length = _key_length(self.grid.cron)
         bounds = _bounds(definition)
         self.base = bounds.base
+        self._holes = bounds.holes
         closed = self.grid.index_until(to_epoch(as_of)) - self.base + definition.horizon
-        self.size = max(closed if bounds.windows is None else min(closed, bounds.windows), 0)
+        self.size = max(self._holes.rank(closed if bounds.windows is None else min(closed, bounds.windows)), 0)
 
     def key_at(self, ordinal: int) -> PartitionKey:
         """The label of the window's start."""
@@ -64,7 +65,7 @@ class TimeSpace(PartitionSpace):
 
     def label_at(self, ordinal: int) -> PartitionKey:
         """The key that a window has or would have; the ordinal may lie outside 0 .. size-1."""
-        fire = self.grid.fire(self.base + ordinal)
+        fire = self.grid.fire(self.index_at(ordinal))
         if self._length is None:
             return PartitionKey(_minute_label(fire.second, fire.offset))
         return PartitionKey(_date_text(fire.nominal_day)[: self._length])
@@ -72,7 +73,7 @@ class TimeSpace(PartitionSpace):
     def window_at(self, ordinal: int) -> Window:
         """The window of an ordinal."""
         self._check(ordinal)
-        index = self.base + ordinal
+        index = self.index_at(ordinal)
         return Window(from_epoch(self.grid.tick(index)), from_epoch(self.grid.tick(index + 1)))
 
     def find(self, key: str) -> int | None:
@@ -103,34 +104,70 @@ class TimeSpace(PartitionSpace):
 
     def containing(self, instant: datetime) -> int | None:
         """The ordinal of the existing window that holds an instant."""
-        ordinal = self.grid.index_until(to_epoch(instant)) - self.base
-        return ordinal if 0 <= ordinal < self.size else None
+        index = self.grid.index_until(to_epoch(instant))
+        ordinal = self.rank(index)
+        return ordinal if 0 <= ordinal < self.size and self.index_at(ordinal) == index else None
+
+    def index_at(self, ordinal: int) -> int:
+        """The grid's index of an ordinal, existing or not."""
+        return self.base + self._holes.place(ordinal)
+
+    def rank(self, index: int) -> int:
+        """The ordinal of the first window at or after an index of the grid, existing or not."""
+        return self._holes.rank(index - self.base)
+
+    def pieces(self, runs: Sequence[Range]) -> list[Range]:
+        """The runs of grid indexes of ascending runs of ordinals; an excluded window cuts a run."""
+        base = self.base
+        if self.whole:
+            return [(base + start, base + stop) for start, stop in runs]
+        return [(base + start, base + stop) for run in runs for start, stop in self._holes.places(run)]
+
+    def intervals(self, runs: Sequence[Range]) -> list[tuple[int, int]]:
+        """The half-open spans (epoch seconds) that ascending runs of ordinals cover; an excluded window cuts a span."""
+        seconds = iter(self.grid.ticks([side for piece in self.pieces(runs) for side in piece]))
+        return list(zip(seconds, seconds, strict=True))
+
+    def meeting(self, spans: Sequence[tuple[int, int]]) -> list[Range]:
+        """The runs of ordinals, existing or not, that share an instant with each ascending span; empty ones stay."""
+        firsts = self.grid.indexes_from([start + 1 for start, _ in spans])
+        stops = self.grid.indexes_from([stop for _, stop in spans])
+        if self.whole:
+            base = self.base
+            return [(first - 1 - base, stop - base) for first, stop in zip(firsts, stops, strict=True)]
+        return [(self.rank(first - 1), self.rank(stop)) for first, stop in zip(firsts, stops, strict=True)]
+
+    @property
+    def whole(self) -> bool:
+        """No window is excluded."""
+        return not self._holes.excluded
 
     def first_from(self, instant: datetime) -> int:
         """The ordinal of the first window starting at or after an instant; `size` when none exists."""
         second = to_epoch(instant) + has_fraction(instant)
-        return min(max(self.grid.index_from(second) - self.base, 0), self.size)
+        return min(max(self.rank(self.grid.index_from(second)), 0), self.size)
 
     def within(self, start: datetime, end: datetime) -> PartitionSet:
         """The existing windows that lie wholly inside [start, end)."""
-        first = self.grid.index_from(to_epoch(start) + has_fraction(start)) - self.base
-        return self._existing(first, self.grid.index_until(to_epoch(end)) - self.base)
+        first = self.rank(self.grid.index_from(to_epoch(start) + has_fraction(start)))
+        return self._existing(first, self.rank(self.grid.index_until(to_epoch(end))))
 
     def overlapping(self, start: datetime, end: datetime) -> PartitionSet:
         """The existing windows that share an instant with [start, end)."""
-        first = self.grid.index_until(to_epoch(start)) - self.base
-        return self._existing(first, self.grid.index_from(to_epoch(end) + has_fraction(end)) - self.base)
+        first = self.rank(self.grid.index_until(to_epoch(start)))
+        return self._existing(first, self.rank(self.grid.index_from(to_epoch(end) + has_fraction(end))))
 
     def latest(self, count: int) -> PartitionSet:
         """The newest windows."""
         return PartitionSet.from_ranges([(max(self.size - count, 0), self.size)])
 
     def same_partitions(self, other: PartitionSpace) -> bool:
-        """The same grid from the same start, equally long."""
+        """The same grid from the same start, equally long, with the same windows excluded."""
         return (
             isinstance(other, TimeSpace)
             and self.grid is other.grid
             and (self.base, self.size) == (other.base, other.size)
+            and self._holes.excluded == other._holes.excluded
         )
 
     def unknown(self, text: str) -> UnknownPartition:
@@ -151,6 +188,8 @@ class TimeSpace(PartitionSpace):
                 what, rule="it has not closed, or lies past the end", fix=f"the last partition is {last!r}"
             )
         near = str(self.key_at(max(named.start - 1, 0)))
+        if _indexes_named(self.grid, text):
+            return UnknownPartition(what, rule="the scheme excludes it", fix=f"use {near!r}")
         return UnknownPartition(
             what, rule=f"no window of cron {self.definition.cron!r} starts then", fix=f"use {near!r}"
         )
@@ -166,48 +205,57 @@ class TimeSpace(PartitionSpace):
 
     def _named(self, text: str) -> range | None:
         """The ordinals (existing or not) of the windows named by a text, empty where one would be; None: unreadable."""
-        if _MINUTE.fullmatch(text):
-            return self._named_minute(text)
-        days = _period(text)
-        if days is None:
-            return None
-        if self._length is None:
-            start, stop = (
-                self.grid.index_from(resolve_wall(self.definition.tz, to_wall(datetime.combine(day, time()))))
-                for day in days
-            )
-        else:
-            start, stop = (self.grid.index_from_day(day.toordinal()) for day in days)
-        return range(start - self.base, stop - self.base)
+        indexes = _indexes_named(self.grid, text)
+        return None if indexes is None else range(self.rank(indexes.start), self.rank(indexes.stop))
 
-    def _named_minute(self, text: str) -> range | None:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            return None
-        if moment.tzinfo is not None:
-            instants: tuple[int, ...] = (to_epoch(moment),)
-        else:
-            instants = instants_of(self.definition.tz, to_wall(moment))
-            if not instants:  # a skipped wall time names nothing, but a range may begin or end there
-                at = self.grid.index_from(resolve_wall(self.definition.tz, to_wall(moment))) - self.base
-                return range(at, at)
-        ordinals = [self.grid.index_from(second) - self.base for second in instants]
-        exact = [
-            ordinal
-            for ordinal, second in zip(ordinals, instants, strict=True)
-            if self.grid.tick(ordinal + self.base) == second
-        ]
-        return range(exact[0], exact[-1] + 1) if exact else range(ordinals[0], ordinals[0])
+
+def _indexes_named(grid: TimeGrid, text: str) -> range | None:
+    """The fire times of a grid that a text names; empty where one would be."""
+    moment = minute_of(text)
+    if moment is not None:
+        return _minute_named(grid, moment)
+    days = period_of(text)
+    if days is None:
+        return None
+    if _key_length(grid.cron) is None:
+        start, stop = (grid.index_from(resolve_wall(grid.tz, to_wall(datetime.combine(day, time())))) for day in days)
+    else:
+        start, stop = (grid.index_from_day(day.toordinal()) for day in days)
+    return range(start, stop)
+
+
+def _minute_named(grid: TimeGrid, moment: datetime) -> range:
+    if moment.tzinfo is not None:
+        instants: tuple[int, ...] = (to_epoch(moment),)
+    else:
+        instants = instants_of(grid.tz, to_wall(moment))
+        if not instants:  # a skipped wall time names nothing, but a range may begin or end there
+            at = grid.index_from(resolve_wall(grid.tz, to_wall(moment)))
+            return range(at, at)
+    indexes = [grid.index_from(second) for second in instants]
+    exact = [index for index, second in zip(indexes, instants, strict=True) if grid.tick(index) == second]
+    return range(exact[0], exact[-1] + 1) if exact else range(indexes[0], indexes[0])
 
 
 @lru_cache(maxsize=4096)
 def _bounds(definition: TimePartitions) -> _Bounds:
-    grid = time_grid(definition.cron, definition.tz)
+    grid = time_grid(definition.cron, definition.tz, definition.calendar)
     base = grid.index_from(resolve_wall(definition.tz, to_wall(definition.start)))
-    if definition.end is None:
-        return _Bounds(base, None)
-    return _Bounds(base, max(grid.index_until(resolve_wall(definition.tz, to_wall(definition.end))) - base, 0))
+    windows = None
+    if definition.end is not None:
+        windows = max(grid.index_until(resolve_wall(definition.tz, to_wall(definition.end))) - base, 0)
+    if not definition.exclude:
+        return _Bounds(base, windows, NO_HOLES)
+    named = [_excluded(grid, one) for one in definition.exclude]
+    kept = PartitionSet.from_ranges((max(first - base, 0), stop - base) for first, stop in named)
+    return _Bounds(base, windows, Holes(kept))
+
+
+def _excluded(grid: TimeGrid, text: str) -> Range:
+    first, last = (_indexes_named(grid, side) for side in sides_of(text))
+    if first is None or last is None:
+        raise AssertionError(f"exclusion {text!r} was checked by its definition")
+    return first.start, last.stop
 
 
 def _key_length(cron: Cron) -> int | None:
@@ -236,24 +284,3 @@ def _offset_text(offset: int) -> str:
 @lru_cache(maxsize=16_384)
 def _date_text(day: int) -> str:
     return date.fromordinal(day).isoformat()
-
-
-def _period(text: str) -> tuple[date, date] | None:
-    """First day and day after the last of a year, month, ISO week or day."""
-    found = _PERIOD.fullmatch(text)
-    if not found:
-        return None
-    year = int(found["year"])
-    try:
-        if found["week"]:
-            first = date.fromisocalendar(year, int(found["week"]), 1)
-            return first, first + timedelta(days=7)
-        if found["day"]:
-            first = date(year, int(found["month"]), int(found["day"]))
-            return first, first + timedelta(days=1)
-        if found["month"]:
-            month = int(found["month"])
-            return date(year, month, 1), date(year + month // 12, month % 12 + 1, 1)
-        return date(year, 1, 1), date(year + 1, 1, 1)
-    except (ValueError, OverflowError):
-        return None

@@ -139,6 +139,13 @@ def resolve_wall(tz: str, wall: int) -> int:
     return gap.at
 
 
+def highest_wall(tz: str, second: int) -> int:
+    """The highest time (wall seconds) that the clock has shown by an instant: it stands still while a time is repeated."""
+    wall = second + offset_at(tz, second)
+    near = _near(tz, wall)
+    return max([wall, *(one.at + one.before for one in near if one.at <= second)])
+
+
 def _near(tz: str, wall: int) -> tuple[Change, ...]:
     years = sorted({year_of(wall - 2 * DAY_S), year_of(wall + 2 * DAY_S)})
     return tuple(
