@@ -3,7 +3,7 @@
 Importing it loads no DuckDB and nothing of the control plane.
 """
 
-from partita.assets import Daily, Dynamic, Hourly, Monthly, Multi, Static, TimeWindows, Weekly
+from partita.assets import BusinessDays, Daily, Dynamic, Hourly, Monthly, Multi, Static, TimeWindows, Weekly
 from partita.sdk.context import Context, Partition, TimeSpan
 from partita.sdk.declare import asset, check, defaults, external, multi_asset
 from partita.sdk.fingerprint.ignore import ignore_for_version
@@ -14,7 +14,18 @@ from partita.sdk.io.duckdb_file import DuckDBFile
 from partita.sdk.io.lake import Lake
 from partita.sdk.outcomes import CheckResult, Fail, Output, RetryLater, Skip
 from partita.sdk.policies import RetryPolicy, all_, any_size, eager, manual, per, up_to
-from partita.sdk.references import From, by_dimension, last, overlap, remote, same, specific, table
+from partita.sdk.references import (
+    From,
+    by_dimension,
+    enumerated,
+    last,
+    overlap,
+    remote,
+    rolling,
+    same,
+    specific,
+    table,
+)
 from partita.sdk.relation import Relation
 from partita.sdk.resources import Resource
 from partita.sdk.results import MaterializeResult
@@ -22,6 +33,7 @@ from partita.sdk.runtime_values import InputCell
 
 __all__ = [
     "AssetFunction",
+    "BusinessDays",
     "CheckFunction",
     "CheckResult",
     "Context",
@@ -57,6 +69,7 @@ __all__ = [
     "check",
     "defaults",
     "eager",
+    "enumerated",
     "external",
     "ignore_for_version",
     "last",
@@ -66,6 +79,7 @@ __all__ = [
     "overlap",
     "per",
     "remote",
+    "rolling",
     "same",
     "specific",
     "table",

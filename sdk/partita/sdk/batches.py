@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import assert_never
 from zoneinfo import ZoneInfo
 
@@ -17,10 +18,12 @@ from partita.assets import (
     PartitionSet,
     PartitionSpace,
     PerBatchSpec,
+    ProductSpace,
     SingleBatchSpec,
     TimePartitions,
     UpToBatchSpec,
 )
+from partita.assets.partitions.boxes import coordinates
 
 # Slices are counted in wall time of the dimension's zone, weeks from a Monday.
 _MONDAY = datetime(1970, 1, 5)  # noqa: DTZ001
@@ -40,6 +43,23 @@ def tasks_of(batch: BatchSpec, space: PartitionSpace, cells: PartitionSet) -> li
     if isinstance(batch, PerBatchSpec):
         return _per(batch, space, ordinals)
     assert_never(batch)
+
+
+def earlier_first(tasks: Sequence[Sequence[int]], space: PartitionSpace, dimension: str) -> list[list[int]]:
+    """The tasks of a step that reads its own earlier partitions along `dimension` ("": its only one), in order of time.
+
+    No task holds a partition and one that it needs.
+    """
+    if isinstance(space, ProductSpace):
+        at = space.dims.index(dimension)
+        level = {one: coordinates(one, space.sizes)[at] for task in tasks for one in task}
+    else:
+        level = {one: one for task in tasks for one in task}
+    parts: list[list[int]] = []
+    for task in tasks:
+        for _, group in groupby(sorted(task, key=level.__getitem__), key=level.__getitem__):
+            parts.append(list(group))
+    return sorted(parts, key=lambda part: level[part[0]])
 
 
 def _per(batch: PerBatchSpec, space: PartitionSpace, ordinals: Sequence[int]) -> list[list[int]]:

@@ -22,12 +22,13 @@ from partita.assets import (
     PartitionSpace,
     Snapshot,
     UnknownAsset,
+    back_dimension,
     canonical_json,
     space_of,
     to_spec,
     upstream_of,
 )
-from partita.sdk.batches import tasks_of
+from partita.sdk.batches import earlier_first, tasks_of
 from partita.sdk.collector import Collector, current
 from partita.sdk.definitions import AssetDef
 from partita.sdk.execute import run_step
@@ -149,7 +150,12 @@ class _Run:
         for step_id in order:
             handle = self._location.steps[step_id]
             space = self._space(handle.step.assets[0].key)
-            for ordinals in tasks_of(handle.step.options.batch.spec, space, chosen[step_id]):
+            tasks = tasks_of(handle.step.options.batch.spec, space, chosen[step_id])
+            own = {made.key for made in handle.step.assets}
+            backs = [back_dimension(one.mapping) for one in handle.inputs if one.local and one.upstream in own]
+            if backs:
+                tasks = earlier_first(tasks, space, backs[0] or "")
+            for ordinals in tasks:
                 result = self._attempt(handle, space, ordinals, scope)
                 if result.status in (StepStatus.SUCCESS, StepStatus.SKIPPED):
                     continue

@@ -5,10 +5,11 @@ Owns the written references, unresolved. What they mean within a location is dec
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Table
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from datetime import UTC, datetime
+from typing import Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from partita.assets import (
     All,
@@ -16,15 +17,21 @@ from partita.assets import (
     DefinitionError,
     DimensionPair,
     Dimensions,
+    DynamicPartitions,
     Identity,
     Last,
     Mapping,
     PartitionsDef,
+    Rolling,
     Specific,
     StaticTable,
     TimeOverlap,
+    TimePartitions,
     asset_key,
+    join_key,
+    space_of,
 )
+from partita.assets.mappings.definitions import Unit, dims_of
 from partita.sdk.policies import AllOf
 
 
@@ -72,7 +79,7 @@ def remote(
 
 
 Upstream = str | HasKey | Remote
-MappingWord = Mapping | AllOf
+MappingWord: TypeAlias = "Mapping | AllOf | Enumerated"
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -84,7 +91,7 @@ class From:
     """
 
     upstream: Upstream
-    mapping: Mapping | None
+    mapping: Mapping | Enumerated | None
 
     def __init__(self, upstream: Upstream, mapping: MappingWord | None = None) -> None:
         if not isinstance(upstream, str | Remote | HasKey):
@@ -95,7 +102,7 @@ class From:
         object.__setattr__(self, "mapping", mapping_of(mapping))
 
 
-def mapping_of(word: MappingWord | None) -> Mapping | None:
+def mapping_of(word: MappingWord | None) -> Mapping | Enumerated | None:
     """A mapping written as a value or as the bare word `all_`."""
     return word() if isinstance(word, AllOf) else word
 
@@ -110,9 +117,50 @@ def last() -> Last:
     return Last()
 
 
-def overlap(start: int = 0, end: int = 0) -> TimeOverlap:
-    """The upstream windows that overlap the own window, widened by offsets in own partitions: `overlap(-1, 0)`."""
-    return TimeOverlap(start, end)
+def overlap(
+    start: int = 0,
+    end: int = 0,
+    *,
+    unit: Literal["downstream", "upstream"] = "downstream",
+    edge: Literal["require", "clip"] = "require",
+) -> TimeOverlap:
+    """The upstream windows that overlap the own window, widened by offsets.
+
+    Offsets count own partitions, `overlap(-1, 0)`, or upstream windows: from days to months `overlap(-1, -1,
+    unit="upstream")` is the month before. `edge="clip"`: windows before the upstream's start are not needed.
+    """
+    return TimeOverlap(start, end, unit, edge)
+
+
+def rolling(
+    windows: int | None = None,
+    *,
+    hours: int | None = None,
+    days: int | None = None,
+    weeks: int | None = None,
+    months: int | None = None,
+    years: int | None = None,
+    edge: Literal["require", "clip"] = "require",
+) -> TimeOverlap | Rolling:
+    """The upstream of the last so many windows or units of time up to the end of the own window, which is included.
+
+    `rolling(7)` is the own partition and the six before it; `rolling(days=7)` the seven local days that end with it, whatever
+    the cadences; hours are real time. Windows before the upstream's start are required and absent, unless `edge="clip"`.
+    On the asset itself the own partition is left out and the edge clipped.
+    """
+    units: dict[Unit, int | None] = {"hours": hours, "days": days, "weeks": weeks, "months": months, "years": years}
+    given = [(unit, n) for unit, n in units.items() if n is not None]
+    if len(given) + (windows is not None) != 1:
+        raise DefinitionError(
+            "rolling() needs one length", rule="a number of own windows, or one of hours, days, weeks, months, years",
+            fix="for example rolling(7) or rolling(days=7)",
+        )  # fmt: skip
+    if windows is None:
+        unit, n = given[0]
+        return Rolling(n, unit, edge)
+    if windows < 1:
+        raise DefinitionError(f"rolling({windows})", rule="a rolling window is one or more windows long")
+    return TimeOverlap(1 - windows, 0, "downstream", edge)
 
 
 def specific(*keys: str) -> Specific:
@@ -120,12 +168,72 @@ def specific(*keys: str) -> Specific:
     return Specific(keys)
 
 
+Key = str | Sequence[str]
+"""A key; of a combination its parts in the order of the dimensions."""
+
+
 def table(rows: Table[str, str | Sequence[str]]) -> StaticTable:
     """Own key to upstream key or keys; an own key without an entry needs nothing."""
     return StaticTable(tuple((down, (ups,) if isinstance(ups, str) else tuple(ups)) for down, ups in rows.items()))
 
 
-DimensionWord = str | AllOf | All | Last | Specific | tuple[str, Identity | TimeOverlap | StaticTable]
+@dataclass(frozen=True, slots=True)
+class Enumerated:
+    """A mapping that a function of the location gives, key by key, when the location is loaded."""
+
+    function: Callable[[str], Iterable[Key]]
+
+    def rows(self, partitions: PartitionsDef | None, owner: str) -> StaticTable:
+        """The table over all keys of the own scheme; raises DefinitionError when these are not known at load."""
+        keys = _known_keys(partitions, owner)
+        return StaticTable(tuple((key, self._needs(key, owner)) for key in keys))
+
+    def _needs(self, key: str, owner: str) -> tuple[str, ...]:
+        try:
+            found = self.function(key)
+        except Exception as failed:
+            raise DefinitionError(
+                f"{owner}: the mapping function failed for partition {key!r}: {type(failed).__name__}: {failed}",
+                rule="it is called with each own key when the location is loaded",
+            ) from failed
+        ups = [found] if isinstance(found, str) else list(found)
+        return tuple(one if isinstance(one, str) else join_key(one) for one in ups)
+
+
+def enumerated(function: Callable[[str], Iterable[Key]]) -> Enumerated:
+    """Which upstream keys an own key needs, by a function: called here for every own key, and shipped as data.
+
+    For own schemes whose keys are known when the location is loaded: static ones, times with an `end=`, and products of
+    these. `function` is given the stored key; of a combination that is a JSON array. A part of an upstream combination is
+    given as a tuple of keys.
+    """
+    return Enumerated(function)
+
+
+_ENUMERATED_ROWS = 100_000
+_AFTER_ALL = datetime(9000, 1, 1, tzinfo=UTC)
+
+
+def _known_keys(partitions: PartitionsDef | None, owner: str) -> Sequence[str]:
+    for name, scheme in dims_of(partitions):
+        if isinstance(scheme, DynamicPartitions) or (isinstance(scheme, TimePartitions) and scheme.end is None):
+            what = f"dimension {name!r}" if name else "its scheme"
+            raise DefinitionError(
+                f"{owner}: enumerated() needs all own keys, and {what} has some that are not known yet",
+                rule="keys are known of static schemes, and of times that have an end",
+                fix="map by time or by table(), or give the scheme end=",
+            )
+    space = space_of(partitions, _AFTER_ALL)
+    if space.size > _ENUMERATED_ROWS:
+        raise DefinitionError(
+            f"{owner}: enumerated() would be a table of {space.size:,} rows",
+            rule=f"a table has at most {_ENUMERATED_ROWS:,}",
+            fix="map dimension by dimension with by_dimension()",
+        )
+    return space.keys_of(range(space.size))
+
+
+DimensionWord = str | AllOf | All | Last | Specific | tuple[str, Identity | TimeOverlap | Rolling | StaticTable]
 
 
 def by_dimension(**upstream: DimensionWord) -> Dimensions:

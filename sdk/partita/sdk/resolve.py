@@ -7,7 +7,7 @@ plane, which sees all of them.
 from __future__ import annotations
 
 from collections.abc import Mapping as Table
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from partita.assets import (
@@ -17,13 +17,12 @@ from partita.assets import (
     PartitionsDef,
     UnknownAsset,
     default_mapping,
-    mapping_to_spec,
-    reaches_back,
+    self_mapping,
     suggest,
 )
 from partita.sdk.definitions import AssetDef, CheckDef, StepDef
 from partita.sdk.inputs import wants_cells
-from partita.sdk.references import From, HasKey, Remote, SameAsConsumer, Upstream
+from partita.sdk.references import Enumerated, From, HasKey, Remote, SameAsConsumer, Upstream
 
 
 class Known(dict[AssetKey, AssetDef]):
@@ -82,14 +81,19 @@ def resolve_step(step: StepDef, known: Known) -> tuple[ResolvedInput, ...]:
         if one.local and known[one.upstream].io is None and not wants_cells(param.annotation):
             raise _unreadable(one, known[one.upstream], owner)
     own = {made.key for made in step.assets}
-    for one in inputs:
-        if one.upstream in own and not reaches_back(mapping_to_spec(one.mapping)):
-            raise DefinitionError(
-                f"{owner}: input {one.name!r} is an asset of the step itself",
-                rule="an asset can read only its own earlier partitions",
-                fix=f'name another asset, or write From("{one.upstream}", overlap(-1, -1))',
-            )
-    return tuple(inputs)
+    return tuple(_earlier(one, owner) if one.upstream in own else one for one in inputs)
+
+
+def _earlier(one: ResolvedInput, owner: str) -> ResolvedInput:
+    """An input from the step itself reads its earlier partitions, as far as there are any."""
+    try:
+        return replace(one, mapping=self_mapping(one.mapping))
+    except DefinitionError as refused:
+        raise DefinitionError(
+            f"{owner}: input {one.name!r} is an asset of the step itself",
+            rule="an asset can read only its own earlier partitions",
+            fix=f'name another asset, or write From("{one.upstream}", overlap(-1, -1))',
+        ) from refused
 
 
 def resolve_check(check: CheckDef, known: Known, steps: Table[AssetKey, StepDef]) -> ResolvedCheck:
@@ -167,11 +171,13 @@ def _dependency(one: Upstream, known: Known, partitions: PartitionsDef | None, o
 def _referenced(
     name: str,
     upstream: Upstream,
-    mapping: Mapping | None,
+    mapping: Mapping | Enumerated | None,
     known: Known,
     partitions: PartitionsDef | None,
     owner: str,
 ) -> ResolvedInput:
+    if isinstance(mapping, Enumerated):
+        mapping = mapping.rows(partitions, owner)
     if isinstance(upstream, str):
         # A full key that nothing here has is another location's; only the control plane can tell.
         upstream = find(upstream, known, owner) if known.called(upstream) else Remote(AssetKey(upstream))

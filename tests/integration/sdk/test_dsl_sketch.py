@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - the sketch is quoted as it stands
-"""The DSL as DESIGN section 4 shows it, word for word but for rolling() and on_close(), run on real DuckDB (S-001, S-002)."""
+"""The DSL as DESIGN section 4 shows it, word for word but for on_close(), run on real DuckDB (S-001, S-002)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from partita.sdk.testing import load, materialize_location
 
 SKETCH = '''
 from partita.sdk import (Context, Daily, From, Hourly, Multi, Relation, RetryPolicy, Static, all_, asset, check, defaults, eager, external,
-                         per)
+                         per, rolling)
 from typing import Annotated
 from pydantic import BaseModel
 from partita.sdk import Resource
@@ -59,7 +59,7 @@ def delays(flights: Relation, weather: Relation, airlines: Relation) -> Relation
         join weather using (time_hour, origin) join airlines using (carrier)""", weather=weather, airlines=airlines)
 
 @asset(partitions=days)
-def trend(delays: Annotated[Relation, From(delays)], params: TrendParams) -> Relation:
+def trend(delays: Annotated[Relation, From(delays, rolling(days=7, edge="clip"))], params: TrendParams) -> Relation:
     return delays.sql(f"select avg(delay) * {params.scale} as level from self")
 
 @check(delays, blocking=True)
@@ -93,9 +93,11 @@ def test_the_sketch_loads_runs_and_reads_back(tmp_path: Path) -> None:
     assert delays.automation.type == "eager"
 
     result = materialize_location(location, list(location.steps), partitions="2013-11-03", as_of=AS_OF)
-    assert result.read("delays").count() == 50  # 25 hours, two departures each: the clocks went back
+    assert result.read("delays").count() == 6 * 48 + 50  # two departures an hour, and 25 hours: the clocks went back
     assert result.read("trend").scalar() == 10.0
-    assert len(result.versions("weather")) == 75
-    assert [(one.check, one.passed) for one in result.checks] == [("delays_are_possible", True)]
+    assert len(result.versions("weather")) == 6 * 72 + 75
+    assert len(result.versions("delays")) == 7  # the day itself and the six before it
+    assert len(result.versions("trend")) == 1
+    assert [(one.check, one.passed) for one in result.checks] == [("delays_are_possible", True)] * 7
     span = result.read("raw/flights").sql("select max(time_hour) - min(time_hour) from self").scalar()
-    assert span == timedelta(hours=24)
+    assert span == timedelta(days=6, hours=24)

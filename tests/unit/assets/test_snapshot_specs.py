@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from partita import assets
 from partita.assets import (
     All,
     AssetSpec,
+    BusinessDays,
     CheckSpec,
     CycleError,
     Daily,
@@ -30,6 +32,7 @@ from partita.assets import (
     Multi,
     PartitaError,
     PartitionsDef,
+    Rolling,
     Snapshot,
     SourceRef,
     Specific,
@@ -60,11 +63,16 @@ DEFINITIONS: list[PartitionsDef] = [
     TimeWindows("*/15 * * * *", "2013-01-01T00:00:30", horizon=-2),
     Static("EWR", "JFK", 'ü,|"'),
     Dynamic("customers"),
+    Dynamic("sessions", cap=10, ttl=timedelta(days=3)),
+    Daily("2026-01-01", exclude=["2026-W10", date(2026, 12, 25)], calendar=BusinessDays(holidays=["2026-05-01"])),
     Multi(hour=Hourly("2013-01-01"), origin=Static("EWR"), customer=Dynamic("customers")),
 ]
 MAPPINGS: list[Mapping] = [
     Identity(),
     TimeOverlap(-7, -1),
+    TimeOverlap(-1, -1, "upstream", "clip"),
+    Rolling(7, "days", "clip"),
+    Rolling(3, "months", current=False),
     All(),
     Last(),
     Specific(("a", "b")),
@@ -231,7 +239,8 @@ PUBLIC = """
     PartitaError PartitionKey PartitionSet PartitionSpace PartitionsDef PartitionsSpec PerBatchSpec PoolUse
     ProductSpace RetrySpec SelectionError SingleBatchSpec SinglePartitions Snapshot SourceRef Specific
     SpecificSpec Static StaticPartitions StaticSpec StaticTable StaticTableSpec StepSpec TimeOverlap
-    TimeOverlapSpec TimePartitions TimeSpace TimeSpec TimeWindows UnknownAsset UnknownPartition UpToBatchSpec
+    TimeOverlapSpec TimePartitions TimeSpace TimeSpec TimeWindows BusinessDays CalendarSpec
+    DynamicKey DynamicKeys Rolling RollingSpec back_dimension self_mapping UnknownAsset UnknownPartition UpToBatchSpec
     Weekly Window asset_key boxes_of canonical_json cell_hash check_mapping count_fires default_mapping
     digest_of_inputs downstream_of from_spec hash64 input_factor join_key mapping_from_spec mapping_to_spec
     next_fires partition_key previous_fires product_set reaches_back select_assets snapshot_hash space_of

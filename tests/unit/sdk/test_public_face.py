@@ -10,12 +10,12 @@ import partita.sdk
 from partita.sdk.policies import AllOf
 
 NAMES = [
-    "AssetFunction", "CheckFunction", "CheckResult", "Context", "Daily", "DuckDBFile", "Dynamic", "ExternalAsset",
+    "AssetFunction", "BusinessDays", "CheckFunction", "CheckResult", "Context", "Daily", "DuckDBFile", "Dynamic", "ExternalAsset",
     "Fail", "From", "Hourly", "IOManager", "InputCell", "Lake", "MaterializeResult", "Monthly", "Multi", "Out",
     "Output", "Partition", "Relation", "Resource", "RetryLater", "RetryPolicy", "Skip", "Static", "TimeSpan",
     "TimeWindows", "Weekly", "all_", "any_size", "asset", "by_dimension", "check", "defaults", "eager", "external",
     "ignore_for_version", "last", "manual", "materialize", "multi_asset", "overlap", "per", "remote", "same",
-    "specific", "table", "up_to",
+    "specific", "table", "up_to", "rolling", "enumerated",
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ no clock (the instant is given) and stores nothing (stored state uses keys and w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -118,11 +118,14 @@ class PartitionSpace(ABC):
         """The stored keys of ordinals."""
         return [self.key_at(ordinal) for ordinal in ordinals]
 
-    def select(self, text: str) -> PartitionSet:
-        """The partitions named by a selection text; see `grammar.py`. Raises SelectionError, UnknownPartition."""
+    def select(self, text: str, status_of: Callable[[str], PartitionSet] | None = None) -> PartitionSet:
+        """The partitions named by a selection text; see `grammar.py`. Raises SelectionError, UnknownPartition.
+
+        `status_of` gives the partitions that are `missing`, `stale` or `failed`.
+        """
         from partita.assets.partitions.grammar import select_partitions
 
-        return select_partitions(self, text)
+        return select_partitions(self, text, status_of)
 
     def _bound(self, key: str | None) -> PartitionSet | None:
         if key is None:

@@ -71,7 +71,7 @@ def judge(
     above = [ref for cell in consumer.cells for ref in upstream_of_cell(resolved, cell, members)]
     if any(ref in under_way for ref in above):
         return Judged(Verdict.WAIT)
-    if any(ref not in asked and not _published(facts.get(ref)) for ref in above):
+    if any(ref not in asked and not _there(facts.get(ref), own=ref.asset_id in members) for ref in above):
         return Judged(Verdict.NOT_READY)
     missing = any(not _published(facts.get(cell)) for cell in consumer.cells)
     if not missing and not any(ref in asked for ref in above) and not _moved(consumer.cells, resolved, facts):
@@ -116,6 +116,11 @@ def _state(cells: Sequence[CellRef], resolved: ResolvedInputs, facts: Mapping[Ce
 
 def _held(fact: CellFact) -> int:
     return hash64("state", fact.cell.partition, fact.data_version or "", fact.fence)
+
+
+def _there(fact: CellFact | None, *, own: bool) -> bool:
+    """An earlier partition of the step itself that was skipped is no gap (DESIGN section 5)."""
+    return _published(fact) or (own and fact is not None and fact.last_outcome == "skipped")
 
 
 def _published(fact: CellFact | None) -> bool:

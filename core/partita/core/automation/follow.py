@@ -173,7 +173,7 @@ def _judged(visit: Visit, steps: Sequence[_Step]) -> list[tuple[_Step, dict[int,
             one = judge(consumer, resolved[step.key], facts, under_way.keys(), asked)
             if one.verdict is Verdict.ASK and not any(visit.before.get(cell) == one.state for cell in cells):
                 found[at] = one
-        asked.update(cell for at in found for cell in step.cells[at])
+                asked.update(cells)  # at once: a later partition may read this one
         if found:
             chosen.append((step, found))
     return chosen
@@ -267,7 +267,7 @@ def _touched(visit: Visit, events: Iterable[TodoEvent]) -> dict[StepKey, Bools]:
     touched: dict[StepKey, Bools] = {}
     for key, mask in moved.items():
         for consumer, one in visit.catalog.consumers.get(key, ()):
-            if consumer.eager and consumer.key != key:
+            if consumer.eager:
                 below = visit.catalog.edge(consumer.key, one, visit.now).any(mask)
                 known = touched.get(consumer.step)
                 touched[consumer.step] = below if known is None else np.logical_or(known, below)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from partita.assets import AssetKey, AssetSpec, PartitaError, Snapshot, from_spec, space_of, suggest
+from partita.assets import AssetKey, AssetSpec, PartitaError, Snapshot, from_spec, self_mapping, space_of, suggest
 from partita.assets.mappings.evaluate import check_mapping
 from partita.core.catalog.catalog import Catalog
 from partita.core.catalog.values import StoredSnapshot
@@ -84,8 +84,9 @@ def _input_problems(
                 f"{spec.key!r} reads {one.upstream!r} from location {one.location!r}, but {owners[one.upstream]!r} defines it"
             )
         try:
+            mapping = from_spec(one.mapping)
             check_mapping(
-                from_spec(one.mapping),
+                self_mapping(mapping) if one.upstream == spec.key else mapping,
                 down=space_of(from_spec(spec.partitions), as_of),
                 up=space_of(from_spec(upstream.partitions), as_of),
             )

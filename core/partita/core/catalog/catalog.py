@@ -24,6 +24,7 @@ from partita.assets import (
     UnknownAsset,
     cell_hash,
     from_spec,
+    self_mapping,
     space_of,
     suggest,
 )
@@ -207,7 +208,7 @@ class Catalog:
                 name=one.name,
                 upstream=one.upstream,
                 upstream_id=ids[one.upstream],
-                mapping=from_spec(one.mapping),
+                mapping=self_mapping(from_spec(one.mapping)) if one.upstream == spec.key else from_spec(one.mapping),
                 kind=one.kind,
                 external=self._is_constant(one.upstream),
                 spec=one,

@@ -7,14 +7,16 @@ nothing; `partita.assets.mappings` stays the one place that says what a mapping 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from partita.assets import All, Identity, Last, Mapping, PartitionSet, PartitionSpace, Specific
+from partita.assets import All, Identity, Last, Mapping, PartitionSet, PartitionSpace, Specific, back_dimension
 from partita.assets.mappings.evaluate import Mapped, upstream_by_cell, upstream_of
+from partita.assets.partitions.multi import ProductSpace
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -119,6 +121,16 @@ class EdgeMap:
         """What one downstream ordinal needs, absent keys by name."""
         return upstream_of(self.mapping, down=self.down, up=self.up, cells=PartitionSet(((ordinal, ordinal + 1),)))
 
+    @cached_property
+    def levels(self) -> Ints:
+        """Of a self-dependency: how far along each ordinal is; what it needs of its own asset lies on lower levels only."""
+        every = np.arange(self.down.size, dtype=np.int64)
+        back = back_dimension(self.mapping)
+        if not isinstance(self.down, ProductSpace) or back is None:
+            return every
+        positions = np.unravel_index(every, self.down.sizes)
+        return np.asarray(positions[self.down.dims.index(back)], dtype=np.int64)
+
     @property
     def nbytes(self) -> int:
         """What the arrays take, in bytes."""
@@ -127,6 +139,24 @@ class EdgeMap:
     @cached_property
     def _one_range_each(self) -> bool:
         return bool((np.diff(self.owner) > 0).all())
+
+
+def levels_of(edges: Sequence[EdgeMap]) -> Ints:
+    """The levels of the self-dependencies (at least one) of one step, earlier partitions first.
+
+    Where two reach back along different dimensions the order of ordinals serves: the other dimensions then stay.
+    """
+    first = edges[0].levels
+    if all(np.array_equal(first, one.levels) for one in edges[1:]):
+        return first
+    return np.arange(edges[0].down.size, dtype=np.int64)
+
+
+def in_order(edges: Sequence[EdgeMap], chosen: Bools) -> list[int]:
+    """The chosen ordinals so that each comes after those that it needs by the self-dependencies of its step."""
+    ordinals = np.flatnonzero(chosen)
+    order: list[int] = ordinals[np.argsort(levels_of(edges)[ordinals], kind="stable")].tolist()
+    return order
 
 
 def mask_of(chosen: PartitionSet, size: int) -> Bools:

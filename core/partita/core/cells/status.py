@@ -7,7 +7,7 @@ Owns these rules; reads only through `CellsReader`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from partita.assets import AssetKey, PartitionSet, PartitionSpace, input_factor
 from partita.core.catalog import Catalog, CatalogAsset, CatalogInput
-from partita.core.catalog.edges import Bools, EdgeMap, Hashes
+from partita.core.catalog.edges import Bools, EdgeMap, Hashes, in_order
 from partita.core.catalog.names import names_of
 from partita.core.cells.ordinals import ordinals_of
 from partita.core.cells.values import OUTCOME_SHIFT, PUBLISHED, CellsReader, Outcome
@@ -253,8 +253,8 @@ class Statuses:
                 continue
             above = self._full[one.upstream]
             bad |= self.edge(direct.asset, one).any(above.missing | above.stale | above.upstream_stale)
-        for one in own:
-            bad = _along(self.edge(direct.asset, one), bad, direct.missing | direct.stale)
+        if own:
+            bad = _along([self.edge(direct.asset, one) for one in own], bad, direct)
         return AssetStatus(
             direct.asset,
             direct.space,
@@ -296,14 +296,12 @@ def _named(tally: npt.NDArray[np.int64]) -> dict[str, int]:
     return {state: int(n) for state, n in zip(STATES, tally, strict=True) if n}
 
 
-def _along(edge: EdgeMap, bad: Bools, directly: Bools) -> Bools:
-    """Carry what is bad along a self-dependency: earlier ordinals first, because no cell needs a later one."""
+def _along(edges: Sequence[EdgeMap], bad: Bools, direct: AssetStatus) -> Bools:
+    """Carry what is bad along the self-dependencies, earlier partitions first. A skipped one satisfies them."""
     found = bad.copy()
-    reached = found | directly
-    for ordinal in range(len(found)):
-        if not found[ordinal] and any(
-            reached[start : min(stop, ordinal)].any() for start, stop in edge.ranges_of(ordinal)
-        ):
+    reached = found | (direct.missing & ~direct.skipped) | direct.stale
+    for ordinal in in_order(edges, ~found):
+        if any(reached[start:stop].any() for edge in edges for start, stop in edge.ranges_of(ordinal)):
             found[ordinal] = reached[ordinal] = True
     return found
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from partita.assets import AssetKey
 from partita.core.catalog import Catalog, CatalogAsset, StepKey, set_of
-from partita.core.catalog.edges import Bools, Ints
-from partita.core.planner.batches import batches_of
+from partita.core.catalog.edges import Bools, EdgeMap, Ints, in_order, levels_of
+from partita.core.planner.batches import batches_of, one_level_each
 from partita.core.planner.decide import REASONS, Choice
 from partita.core.planner.encode import plan_hash
 from partita.core.planner.values import Blocked, Plan, PlannedAsset, PlannedStep, PlanRequest
@@ -62,12 +62,18 @@ def _planned_step(
     wave_of: dict[AssetKey, Ints],
 ) -> PlannedStep:
     run = choices[members[0].key].run
+    own = [
+        catalog.edge(asset.key, one, as_of) for asset in members for one in asset.inputs if one.upstream == asset.key
+    ]
     batches = batches_of(members[0].spec.batch, catalog.space(members[0].key, as_of), set_of(run))
+    if own:
+        batches = one_level_each(batches, levels_of(own))
     task_of = np.full(len(run), -1, dtype=np.int64)
     for index, batch in enumerate(batches):
         for start, stop in batch.ranges:
             task_of[start:stop] = index
     waves = _waves(catalog, as_of, members, run, task_of, len(batches), wave_of)
+    _wait_for_own(own, run, task_of, waves)
     here = np.where(run, waves[task_of], -1)
     for asset in members:
         wave_of[asset.key] = here
@@ -93,28 +99,25 @@ def _waves(
     wave_of: Mapping[AssetKey, Ints],
 ) -> Ints:
     after = np.full(len(run), -1, dtype=np.int64)
-    inside = {asset.key for asset in members}
     for asset in members:
         for one in asset.inputs:
             if one.upstream in wave_of:
                 after = np.maximum(after, catalog.edge(asset.key, one, as_of).highest(wave_of[one.upstream]))
     waves = np.zeros(tasks, dtype=np.int64)
     np.maximum.at(waves, task_of[run], after[run] + 1)
-    own = [
-        catalog.edge(asset.key, one, as_of)
-        for asset in members
-        for one in asset.inputs
-        if one.upstream == asset.key and asset.key in inside
-    ]
-    for edge in own:
-        for ordinal in np.flatnonzero(run).tolist():
-            task = task_of[ordinal]
+    return waves
+
+
+def _wait_for_own(own: Sequence[EdgeMap], run: Bools, task_of: Ints, waves: Ints) -> None:
+    """Put each task after those of the earlier partitions that it reads of its own assets. Changes `waves`."""
+    for ordinal in in_order(own, run) if own else ():
+        task = task_of[ordinal]
+        for edge in own:
             for start, stop in edge.ranges_of(ordinal):
-                before = np.unique(task_of[start : min(stop, ordinal)])
-                before = before[(before >= 0) & (before != task)]
+                before = np.unique(task_of[start:stop])
+                before = before[before >= 0]
                 if len(before):
                     waves[task] = max(waves[task], int(waves[before].max()) + 1)
-    return waves
 
 
 def _snapshots(catalog: Catalog, keys: Sequence[AssetKey]) -> tuple[tuple[str, str], ...]:

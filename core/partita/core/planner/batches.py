@@ -7,6 +7,7 @@ is one task.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -45,6 +46,19 @@ def batches_of(batch: BatchSpec, space: PartitionSpace, cells: PartitionSet) -> 
             return (cells,)
         case PerBatchSpec():
             return _per(batch, space, cells)
+
+
+def one_level_each(batches: Iterable[PartitionSet], levels: Ints) -> tuple[PartitionSet, ...]:
+    """The batches of a step that reads earlier partitions of itself: no task holds a partition and one that it needs.
+
+    Of a time scheme each partition is a task; of a product those of one window stay together.
+    """
+    found: list[PartitionSet] = []
+    for batch in batches:
+        ordinals = np.fromiter(batch, dtype=np.int64, count=len(batch))
+        mine = levels[ordinals]
+        found += [PartitionSet.from_ordinals(ordinals[mine == level].tolist()) for level in np.unique(mine)]
+    return tuple(sorted(found, key=lambda one: one.first))
 
 
 def _per(batch: PerBatchSpec, space: PartitionSpace, cells: PartitionSet) -> tuple[PartitionSet, ...]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from partita.assets import AssetKey
 from partita.core.catalog import Catalog, CatalogAsset, CatalogInput, set_of
-from partita.core.catalog.edges import Bools, EdgeMap
+from partita.core.catalog.edges import Bools, EdgeMap, in_order
 from partita.core.cells.status import AssetStatus, Statuses
 from partita.core.planner.targets import Targets, follows, wanted
 from partita.core.planner.values import Blocked, Reason
@@ -48,6 +48,15 @@ class Decided:
 
     choices: dict[AssetKey, Choice] = field(default_factory=dict)
     blocked: list[Blocked] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """One self-dependency of a step."""
+
+    edge: EdgeMap
+    draft: _Draft
+    input: CatalogInput
 
 
 @dataclass(slots=True)
@@ -102,11 +111,17 @@ def _decide_step(
     if any(asset.unresolved for asset in members):
         _block_unloaded(members, run, decided)
         stopped = np.ones(len(run), dtype=np.bool_)
-    for draft in drafts:
-        for one in draft.asset.inputs:
-            if one.upstream == draft.asset.key:
-                ends = _along(statuses.edge(draft.asset, one), draft, run, may, stopped)
-                blocked.append((draft.asset.key, ends, "upstream_missing", one))
+    own = [
+        _Own(statuses.edge(draft.asset, one), draft, one)
+        for draft in drafts
+        for one in draft.asset.inputs
+        if one.upstream == draft.asset.key
+    ]
+    if own:
+        ends = _along(own, run, may, stopped)
+        blocked += [
+            (mine.draft.asset.key, mask, "upstream_missing", mine.input) for mine, mask in zip(own, ends, strict=True)
+        ]
     for key, mask, reason, one in blocked:
         _note_blocked(statuses, decided, key, mask & run, reason, one)
     for draft in drafts:
@@ -165,20 +180,22 @@ def _missing_above(
         yield missing, "upstream_missing", one
 
 
-def _along(edge: EdgeMap, draft: _Draft, run: Bools, may: Bools, stopped: Bools) -> Bools:
-    """Decide a self-dependency in order: earlier partitions first. Changes the masks; returns what it blocks."""
-    ends = np.zeros(len(run), dtype=np.bool_)
-    published = draft.status.held.published
-    for ordinal in range(len(run)):
-        before = [slice(start, min(stop, ordinal)) for start, stop in edge.ranges_of(ordinal)]
-        live = [run[part] & ~stopped[part] for part in before]
-        if may[ordinal] and any(part.any() for part in live):
-            run[ordinal] = draft.follows[ordinal] = True
-            draft.surely[ordinal] |= any(
-                (mine & ~published[part]).any() for mine, part in zip(live, before, strict=True)
-            )
-        if run[ordinal] and any((~published[part] & ~mine).any() for mine, part in zip(live, before, strict=True)):
-            ends[ordinal] = stopped[ordinal] = True
+def _along(own: Sequence[_Own], run: Bools, may: Bools, stopped: Bools) -> list[Bools]:
+    """Decide self-dependencies in order: earlier partitions first. Changes the masks; returns what each one blocks."""
+    ends = [np.zeros(len(run), dtype=np.bool_) for _ in own]
+    there = [mine.draft.status.held.published | mine.draft.status.skipped for mine in own]
+    for ordinal in in_order([mine.edge for mine in own], run | may):
+        for mine, held, blocks in zip(own, there, ends, strict=True):
+            before = [slice(start, stop) for start, stop in mine.edge.ranges_of(ordinal)]
+            live = [run[part] & ~stopped[part] for part in before]
+            if may[ordinal] and any(part.any() for part in live):
+                run[ordinal] = mine.draft.follows[ordinal] = True
+                published = mine.draft.status.held.published
+                mine.draft.surely[ordinal] |= any(
+                    (made & ~published[part]).any() for made, part in zip(live, before, strict=True)
+                )
+            if run[ordinal] and any((~held[part] & ~made).any() for made, part in zip(live, before, strict=True)):
+                blocks[ordinal] = stopped[ordinal] = True
     return ends
 
 

@@ -15,7 +15,7 @@ from partita.assets import AssetKey, PartitaError, PartitionSet, PartitionSpace,
 from partita.assets.partitions.multi import ProductSpace
 from partita.assets.partitions.time import TimeSpace
 from partita.assets.selection import select_assets
-from partita.core.catalog import Catalog, mask_of
+from partita.core.catalog import Catalog, mask_of, set_of
 from partita.core.catalog.edges import Bools
 from partita.core.cells.status import AssetStatus, Statuses
 from partita.core.planner.values import DEFAULT_MODE, MODES, PlanRequest
@@ -48,7 +48,7 @@ def find_targets(catalog: Catalog, statuses: Statuses, request: PlanRequest) -> 
         if catalog.assets[key].external:
             continue
         space = catalog.space(key, request.as_of)
-        selected[key] = mask_of(_partitions(key, space, request), space.size)
+        selected[key] = mask_of(_partitions(key, space, request, statuses), space.size)
     targets = Targets(selected, request.mode)
     added: dict[AssetKey, Bools] = {}
     if request.upstream:
@@ -72,18 +72,23 @@ def wanted(status: AssetStatus, mode: tuple[str, ...]) -> Bools:
     return found
 
 
+def with_status(status: AssetStatus, word: str) -> PartitionSet:
+    """The partitions that a word of the selection grammar means: missing, stale (directly) or failed."""
+    return set_of(wanted(status, (word,)))
+
+
 def follows(mode: tuple[str, ...]) -> bool:
     """Whether a mode takes cells that become stale by the plan itself."""
     return "stale" in mode or "all" in mode
 
 
-def _partitions(key: AssetKey, space: PartitionSpace, request: PlanRequest) -> PartitionSet:
+def _partitions(key: AssetKey, space: PartitionSpace, request: PlanRequest, statuses: Statuses) -> PartitionSet:
     if space.definition is None:
         return space.all()
     chosen = space.all()
     try:
         if request.partitions is not None and request.partitions.strip():
-            chosen &= space.select(request.partitions)
+            chosen &= space.select(request.partitions, lambda word: with_status(statuses.direct(key), word))
         if (request.from_key is not None or request.to_key is not None) and _has_time(space):
             chosen &= space.span(request.from_key, request.to_key)
     except PartitaError as refused:

@@ -130,7 +130,7 @@ def _bundle(
             bundle = tuple(tasks[tasks >= 0].tolist())
             bundle = known[ranges] = shared.setdefault(bundle, bundle)
         if inside:
-            bundle = tuple(one for one in bundle if one < first + index)
+            bundle = tuple(one for one in bundle if one != first + index)
         if bundle:
             bundles[index].append(bundle)
 

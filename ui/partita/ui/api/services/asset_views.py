@@ -170,7 +170,15 @@ def mapping_text(spec: MappingSpec) -> str:
             return "by table"
         case "time_overlap":
             shift = (spec.offset_start, spec.offset_end)
-            return "overlapping time" if shift == (0, 0) else f"overlapping time, shifted {shift[0]:+d}..{shift[1]:+d}"
+            unit = " upstream windows" if spec.unit == "upstream" else ""
+            return (
+                "overlapping time"
+                if shift == (0, 0)
+                else f"overlapping time, shifted {shift[0]:+d}..{shift[1]:+d}{unit}"
+            )
+        case "rolling":
+            unit = spec.unit.removesuffix("s") if spec.n == 1 else spec.unit
+            return f"the last {spec.n} {unit}" + ("" if spec.current else " without its own")
         case "dimensions":
             return "; ".join(_pair_text(pair) for pair in spec.pairs)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 
@@ -146,7 +147,7 @@ class AssetService:
     ) -> PartitionPage:
         """One page, in order of the definition; `partitions` narrows by a selection text."""
         _, _, asset, shown = self._look(key)
-        chosen = shown.space.select(partitions) if partitions else shown.space.all()
+        chosen = shown.space.select(partitions, partial(_in_state, shown)) if partitions else shown.space.all()
         if state is not None:
             chosen &= _in_state(shown, state)
         page = list(chosen.page(offset, limit))
@@ -160,7 +161,7 @@ class AssetService:
         """What a text selects; a text that does not parse is an answer, because somebody is still typing it."""
         _, _, _, shown = self._look(key)
         try:
-            chosen = shown.space.select(partitions)
+            chosen = shown.space.select(partitions, partial(_in_state, shown))
         except PartitaError as wrong:
             problem = Problem(what=wrong.what, rule=wrong.rule, fix=wrong.fix)
             return Resolved(count=0, ranges_text="", counts={}, error=problem)
