@@ -78,6 +78,10 @@ test: $(STAMP) ui ## all tests but the long proofs, quick ones first
 	$(if $(WHOLE),$(PYTEST) -q $(WHOLE))
 	$(NPM) run test --if-present
 
+.PHONY: conformance
+conformance: $(STAMP) ## the conformance cases, per file (PARTITA_CASES=DIR: others of the same form)
+	@$(PY) -m tests.conformance
+
 .PHONY: bench
 bench: $(STAMP) ui ## every bench in its quick form
 	@for bench in bench/[a-z]*.py; do $(PY) "$$bench" --quick; done

@@ -31,17 +31,17 @@ from partita.assets.mappings.definitions import (
     Specific,
     StaticTable,
     TimeOverlap,
-    back_dimension,
     default_mapping,
-    self_mapping,
 )
 from partita.assets.mappings.evaluate import (
     Mapped,
     check_mapping,
     downstream_of,
+    needed_runs,
     upstream_by_cell,
     upstream_of,
 )
+from partita.assets.mappings.own import self_levels, self_mapping
 from partita.assets.partitions.boxes import boxes_of, product_set
 from partita.assets.partitions.business import BusinessDays
 from partita.assets.partitions.definitions import (
@@ -188,7 +188,6 @@ __all__ = [
     "Weekly",
     "Window",
     "asset_key",
-    "back_dimension",
     "boxes_of",
     "canonical_json",
     "cell_hash",
@@ -203,12 +202,14 @@ __all__ = [
     "join_key",
     "mapping_from_spec",
     "mapping_to_spec",
+    "needed_runs",
     "next_fires",
     "partition_key",
     "previous_fires",
     "product_set",
     "reaches_back",
     "select_assets",
+    "self_levels",
     "self_mapping",
     "snapshot_hash",
     "space_of",

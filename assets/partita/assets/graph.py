@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from partita.assets.errors import CycleError, DefinitionError, UnknownAsset, suggest
 from partita.assets.keys import AssetKey
-from partita.assets.mappings.definitions import self_mapping
+from partita.assets.mappings.own import self_mapping
 from partita.assets.partitions.definitions import PartitionsDef
 from partita.assets.spec_values import from_spec, mapping_from_spec
 from partita.assets.specs import AssetSpec, InputSpec, MappingSpec

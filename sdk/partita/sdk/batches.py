@@ -5,7 +5,7 @@ Owns nothing but the cut; for deployed runs the planner makes it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import assert_never
@@ -14,16 +14,16 @@ from zoneinfo import ZoneInfo
 from partita.assets import (
     AnyBatchSpec,
     BatchSpec,
+    Mapping,
     MultiPartitions,
     PartitionSet,
     PartitionSpace,
     PerBatchSpec,
-    ProductSpace,
     SingleBatchSpec,
     TimePartitions,
     UpToBatchSpec,
+    self_levels,
 )
-from partita.assets.partitions.boxes import coordinates
 
 # Slices are counted in wall time of the dimension's zone, weeks from a Monday.
 _MONDAY = datetime(1970, 1, 5)  # noqa: DTZ001
@@ -45,21 +45,18 @@ def tasks_of(batch: BatchSpec, space: PartitionSpace, cells: PartitionSet) -> li
     assert_never(batch)
 
 
-def earlier_first(tasks: Sequence[Sequence[int]], space: PartitionSpace, dimension: str) -> list[list[int]]:
-    """The tasks of a step that reads its own earlier partitions along `dimension` ("": its only one), in order of time.
+def earlier_first(
+    tasks: Sequence[Sequence[int]], space: PartitionSpace, mappings: Sequence[Mapping]
+) -> list[list[int]]:
+    """The tasks of a step that reads its own earlier partitions by these mappings, in order.
 
     No task holds a partition and one that it needs.
     """
-    if isinstance(space, ProductSpace):
-        at = space.dims.index(dimension)
-        level = {one: coordinates(one, space.sizes)[at] for task in tasks for one in task}
-    else:
-        level = {one: one for task in tasks for one in task}
-    parts: list[list[int]] = []
-    for task in tasks:
-        for _, group in groupby(sorted(task, key=level.__getitem__), key=level.__getitem__):
-            parts.append(list(group))
-    return sorted(parts, key=lambda part: level[part[0]])
+    levels = [self_levels(one, space) for one in mappings]
+    agree = all(level(one) == levels[0](one) for level in levels[1:] for task in tasks for one in task)
+    at: Callable[[int], int] = levels[0] if agree else int
+    parts = [list(group) for task in tasks for _, group in groupby(sorted(task, key=at), key=at)]
+    return sorted(parts, key=lambda part: at(part[0]))
 
 
 def _per(batch: PerBatchSpec, space: PartitionSpace, ordinals: Sequence[int]) -> list[list[int]]:

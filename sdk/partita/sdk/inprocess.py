@@ -22,7 +22,6 @@ from partita.assets import (
     PartitionSpace,
     Snapshot,
     UnknownAsset,
-    back_dimension,
     canonical_json,
     space_of,
     to_spec,
@@ -152,9 +151,9 @@ class _Run:
             space = self._space(handle.step.assets[0].key)
             tasks = tasks_of(handle.step.options.batch.spec, space, chosen[step_id])
             own = {made.key for made in handle.step.assets}
-            backs = [back_dimension(one.mapping) for one in handle.inputs if one.local and one.upstream in own]
-            if backs:
-                tasks = earlier_first(tasks, space, backs[0] or "")
+            earlier = [one.mapping for one in handle.inputs if one.local and one.upstream in own]
+            if earlier:
+                tasks = earlier_first(tasks, space, earlier)
             for ordinals in tasks:
                 result = self._attempt(handle, space, ordinals, scope)
                 if result.status in (StepStatus.SUCCESS, StepStatus.SKIPPED):

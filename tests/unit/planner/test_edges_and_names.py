@@ -18,6 +18,7 @@ from partita.assets import (
     Multi,
     PartitionsDef,
     PartitionSet,
+    Rolling,
     Specific,
     Static,
     StaticTable,
@@ -37,15 +38,24 @@ WEEKS = Weekly("2024-01-01")
 LETTERS = Static("a", "b", 'ä, "c"')
 GRID = Multi(day=DAYS, letter=LETTERS)
 TURNED = Multi(letter=LETTERS, hour=Hourly("2024-01-01", end="2024-01-03"))
-SCHEMES: list[PartitionsDef | None] = [None, DAYS, ODD, WEEKS, LETTERS, GRID, TURNED]
+HOLED = Daily("2024-01-01", end="2024-01-10", exclude=["2024-01-04"])
+SCHEMES: list[PartitionsDef | None] = [None, DAYS, HOLED, ODD, WEEKS, LETTERS, GRID, TURNED]
 
 
 @st.composite
 def edges(draw: st.DrawFn) -> EdgeMap:
     down, up = draw(st.sampled_from(SCHEMES)), draw(st.sampled_from(SCHEMES))
     choices: list[Mapping] = [default_mapping(down, up), All(), Last()]
-    if down in (DAYS, ODD, WEEKS) and up in (DAYS, ODD, WEEKS):
-        choices += [TimeOverlap(-2, 0), TimeOverlap(-1, 1)]
+    if down in (DAYS, HOLED, ODD, WEEKS) and up in (DAYS, HOLED, ODD, WEEKS):
+        choices += [
+            TimeOverlap(-2, 0),
+            TimeOverlap(-1, 1),
+            TimeOverlap(-1, -1, "upstream"),
+            TimeOverlap(-2, 0, edge="clip"),
+            Rolling(3, "days"),
+            Rolling(2, "weeks", "clip"),
+            Rolling(3, "days", "clip", current=False),
+        ]
     if down == up == LETTERS:
         choices += [StaticTable((("a", ("b", "gone")),)), Specific(("a", "gone"))]
     spaces = (space_of(down, AS_OF), space_of(up, AS_OF))
@@ -53,7 +63,7 @@ def edges(draw: st.DrawFn) -> EdgeMap:
 
 
 @given(edge=edges(), data=st.data())
-@settings(max_examples=50)
+@settings(max_examples=100)
 def test_a_compiled_mapping_answers_as_the_mapping_does(edge: EdgeMap, data: st.DataObject) -> None:
     """Every answer over whole assets equals the answer cell by cell."""
     needs = [

@@ -11,14 +11,20 @@ from partita.assets import (
     All,
     AssetKey,
     Daily,
+    DimensionPair,
+    Dimensions,
+    Identity,
     Mapping,
+    Multi,
     PartitionsDef,
     PartitionSet,
+    Rolling,
     Static,
     StaticTable,
     TimeOverlap,
     cell_hash,
     digest_of_inputs,
+    split_key,
     upstream_of,
 )
 from partita.core.planner import Plan, decode_plan, encode_plan, plan_tasks, to_launch
@@ -26,6 +32,15 @@ from partita.core.planner import Plan, decode_plan, encode_plan, plan_tasks, to_
 DAYS = Daily("2024-01-11", end="2024-01-15")
 LATER = Daily("2024-01-10", end="2024-01-14")
 LETTERS = Static("a", "b", "c")
+TURNED = Multi(letter=Static("a", "b"), day=DAYS)
+OWN: dict[PartitionsDef, list[Mapping]] = {
+    DAYS: [TimeOverlap(-1, -1), TimeOverlap(-2, 0), Rolling(3, "days")],
+    LATER: [TimeOverlap(-1, -1)],
+    TURNED: [
+        Dimensions((DimensionPair("letter", None, All()), DimensionPair("day", "day", TimeOverlap(-1, -1)))),
+        Dimensions((DimensionPair("letter", "letter", Identity()), DimensionPair("day", "day", Rolling(2, "days")))),
+    ],
+}
 TABLE = StaticTable((("a", ("b", "c")), ("b", ("a",))))
 NAMES = ("p", "q", "r", "s", "t")
 Cell = tuple[str, str]
@@ -58,7 +73,7 @@ def _mappings(down: PartitionsDef | None, up: PartitionsDef | None) -> list[Mapp
 @st.composite
 def shapes(draw: st.DrawFn) -> Shape:
     n = draw(st.integers(2, 5))
-    schemes: list[PartitionsDef | None] = [None, DAYS, LATER, LETTERS]
+    schemes: list[PartitionsDef | None] = [None, DAYS, LATER, LETTERS, TURNED]
     partitions = [draw(st.sampled_from(schemes)) for _ in range(n)]
     external = [draw(st.integers(0, 7)) == 0 for _ in range(n)]
     inputs: list[dict[int, Mapping | None]] = []
@@ -67,12 +82,13 @@ def shapes(draw: st.DrawFn) -> Shape:
         for above in range(index):
             if draw(st.booleans()) and not external[index]:
                 chosen[above] = draw(st.sampled_from(_mappings(partitions[index], partitions[above])))
-        if partitions[index] in (DAYS, LATER) and not external[index] and draw(st.integers(0, 3)) == 0:
-            chosen[index] = TimeOverlap(-1, -1)
+        own = OWN.get(partitions[index])  # type: ignore[arg-type]
+        if own and not external[index] and draw(st.integers(0, 3)) == 0:
+            chosen[index] = draw(st.sampled_from(own))
         inputs.append(chosen)
     history = draw(
         st.lists(
-            st.tuples(st.integers(0, n - 1), st.integers(0, 3), st.sampled_from(["v1", "v1", "v2", "fail"])),
+            st.tuples(st.integers(0, n - 1), st.integers(0, 7), st.sampled_from(["v1", "v1", "v2", "fail"])),
             max_size=25,
         )
     )
@@ -130,6 +146,9 @@ class Brute:
                     if found.absent_count and one.upstream != name:
                         self.absent.add(cell)
 
+    def _newest(self, name: str) -> list[str]:
+        return list(dict.fromkeys(_time(one) for one in sorted(self.needs, key=_rank) if one[0] == name))[-2:]
+
     def external(self, cell: Cell) -> bool:
         return self.shape.external[NAMES.index(cell[0])]
 
@@ -170,7 +189,7 @@ class Brute:
         shape = self.shape
         selected = {cell for cell in self.needs if NAMES.index(cell[0]) in shape.selected and not self.external(cell)}
         if shape.latest:
-            selected = {cell for cell in selected if cell in [one for one in self.needs if one[0] == cell[0]][-2:]}
+            selected = {cell for cell in selected if _time(cell) in self._newest(cell[0])}
         mode = shape.mode
         more = ("missing", "failed", "stale") if "all" in mode else mode
         follows = "stale" in mode or "all" in mode
@@ -198,7 +217,7 @@ class Brute:
         conditional: set[Cell] = set()
         blocked: set[Cell] = set()
         waves: dict[Cell, int] = {}
-        for cell in (one for name in self.order for one in self.needs if one[0] == name):
+        for cell in (one for name in self.order for one in sorted(self.needs, key=_rank) if one[0] == name):
             in_selected, in_added = cell in selected, cell in added
             if not (in_selected or in_added):
                 continue
@@ -215,6 +234,16 @@ class Brute:
             if not asked and not any(self.version(up) is None for up in moved):
                 conditional.add(cell)
         return planned, conditional, blocked, waves
+
+
+def _time(cell: Cell) -> str:
+    """The day of a combination, else the key itself."""
+    parts = split_key(cell[1])
+    return parts[1] if parts else cell[1]
+
+
+def _rank(cell: Cell) -> tuple[str, str]:
+    return cell[0], _time(cell)
 
 
 def _cells(made: Any, sets: dict[Any, PartitionSet]) -> set[Cell]:

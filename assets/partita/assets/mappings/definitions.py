@@ -7,8 +7,7 @@ How they are evaluated over sets of partitions is `evaluate.py`'s matter.
 from __future__ import annotations
 
 from collections.abc import Mapping as Table
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from partita.assets.errors import DefinitionError, suggest
@@ -161,65 +160,6 @@ class Dimensions:
 
 
 Mapping = DimensionMapping | Dimensions
-
-
-def self_mapping(mapping: Mapping) -> Mapping:
-    """The mapping of an asset onto itself: earlier partitions only, and none before the start.
-
-    The current partition, which windows include, is left out. Raises DefinitionError when the mapping does not reach back in
-    time, or reaches later partitions.
-
-    >>> self_mapping(TimeOverlap(-7, 0))
-    TimeOverlap(offset_start=-7, offset_end=-1, unit='downstream', edge='clip')
-    """
-    if not isinstance(mapping, Dimensions):
-        back = _earlier(mapping)
-        if back is not None:
-            return back
-    else:
-        reaching = [pair for pair in mapping.pairs if _reaches_back(pair)]
-        if not reaching:
-            reaching = [pair for pair in mapping.pairs if pair.up == pair.down and _earlier(pair.mapping)][:1]
-        if reaching:
-            return Dimensions(tuple(_clipped(pair, reaching) for pair in mapping.pairs))
-    raise DefinitionError(
-        f"{type(mapping).__name__} maps an asset onto partitions of itself that are not earlier",
-        rule="a self-dependency reaches earlier partitions only",
-        fix="map it by time with an end offset of -1 or less, such as overlap(-1, -1)",
-    )
-
-
-def _earlier(mapping: DimensionMapping) -> TimeOverlap | Rolling | None:
-    if isinstance(mapping, Rolling):
-        return replace(mapping, edge="clip", current=False)
-    if isinstance(mapping, TimeOverlap) and mapping.offset_start < 0 and mapping.offset_end <= 0:
-        return replace(mapping, offset_end=min(mapping.offset_end, -1), edge="clip")
-    return None
-
-
-def _reaches_back(pair: DimensionPair) -> bool:
-    """One dimension that reaches back is enough: whatever the others do, no partition is on its own path."""
-    if pair.up != pair.down:
-        return False
-    if isinstance(pair.mapping, Rolling):
-        return not pair.mapping.current
-    return isinstance(pair.mapping, TimeOverlap) and pair.mapping.offset_end < 0
-
-
-def _clipped(pair: DimensionPair, reaching: Sequence[DimensionPair]) -> DimensionPair:
-    mapping = pair.mapping
-    if pair in reaching:
-        mapping = _earlier(mapping) or mapping
-    elif isinstance(mapping, TimeOverlap | Rolling):
-        mapping = replace(mapping, edge="clip")
-    return DimensionPair(pair.up, pair.down, mapping)
-
-
-def back_dimension(mapping: Mapping) -> str | None:
-    """The dimension along which a `self_mapping` reaches back; "" of a scheme with one dimension, None when it does not."""
-    if isinstance(mapping, Dimensions):
-        return next((pair.up for pair in mapping.pairs if _reaches_back(pair)), None)
-    return "" if _reaches_back(DimensionPair("", "", mapping)) else None
 
 
 def default_mapping(down: PartitionsDef | None, up: PartitionsDef | None) -> Mapping:

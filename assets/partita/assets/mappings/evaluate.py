@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from partita.assets.mappings import dimensions, single
+from partita.assets.mappings import dimensions, single, windows
 from partita.assets.mappings.definitions import (
     All,
     DimensionPair,
@@ -26,8 +26,9 @@ from partita.assets.mappings.definitions import (
 )
 from partita.assets.mappings.single import Needed
 from partita.assets.partitions.multi import ProductSpace
-from partita.assets.partitions.sets import PartitionSet
+from partita.assets.partitions.sets import PartitionSet, Range
 from partita.assets.partitions.space import PartitionSpace
+from partita.assets.partitions.time import TimeSpace
 
 ABSENT_SHOWN = 20
 """How many absent keys are listed; the count is always exact."""
@@ -94,6 +95,22 @@ def upstream_by_cell(
                 yield cell, Mapped(existing, absent, count)
         case _:
             assert_never(mapping)
+
+
+def needed_runs(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace) -> list[Range] | None:
+    """By time, for each existing downstream partition the half-open run of upstream ordinals that it needs.
+
+    Runs reach beyond what exists (ordinals below 0, or from `size` on) where something absent is needed; with edge="clip"
+    those below 0 are not. None for mappings that may need several runs: ask `upstream_by_cell`.
+    """
+    if not isinstance(down, TimeSpace) or not isinstance(up, TimeSpace):
+        return None
+    if isinstance(mapping, TimeOverlap | Rolling):
+        return windows.needed_by_each(mapping, down, up)
+    if isinstance(mapping, Identity) and down.grid is up.grid and down.whole and up.whole:
+        shift = down.base - up.base
+        return [(shift + ordinal, shift + ordinal + 1) for ordinal in range(down.size)]
+    return None
 
 
 def check_mapping(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace) -> None:

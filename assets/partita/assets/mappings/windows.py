@@ -45,6 +45,32 @@ def needing(mapping: TimeOverlap | Rolling, down: TimeSpace, up: TimeSpace, runs
     return PartitionSet.from_ranges((start - high, stop - low) for start, stop in met if start < stop)
 
 
+def needed_by_each(mapping: TimeOverlap | Rolling, down: TimeSpace, up: TimeSpace) -> list[Range] | None:
+    """For every existing downstream window the one run of upstream ordinals, existing or not, that it needs.
+
+    A run may be empty. None where a window may need several runs: `needed` tells them.
+    """
+    if isinstance(mapping, Rolling):
+        if not mapping.current:
+            return None
+        indexes = [down.index_at(ordinal) for ordinal in range(down.size)]
+        return up.meeting([_window(mapping, down, index) for index in indexes])
+    low, high = mapping.offset_start, mapping.offset_end
+    if mapping.unit == "downstream" and (low or high):
+        if not down.whole:
+            return None
+        first = down.index_at(0)
+        starts = down.grid.ticks(range(first + low, first + low + down.size))
+        stops = down.grid.ticks(range(first + high + 1, first + high + 1 + down.size))
+        return up.meeting(list(zip(starts, stops, strict=True)))
+    indexes = [down.index_at(ordinal) for ordinal in range(down.size)]
+    stops = down.grid.ticks([index + 1 for index in indexes])
+    met = up.meeting(list(zip(down.grid.ticks(indexes), stops, strict=True)))
+    if mapping.unit == "downstream":
+        return met
+    return [(start + low, stop + high) if start < stop else (0, 0) for start, stop in met]
+
+
 def _rolling_spans(mapping: Rolling, down: TimeSpace, runs: Sequence[Range]) -> list[Span]:
     """The times that runs of windows look at, ascending by start; without the own windows they may have gaps."""
     found: list[Span] = []

@@ -14,8 +14,20 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from partita.assets import All, Identity, Last, Mapping, PartitionSet, PartitionSpace, Specific, back_dimension
-from partita.assets.mappings.evaluate import Mapped, upstream_by_cell, upstream_of
+from partita.assets import (
+    All,
+    Identity,
+    Last,
+    Mapping,
+    PartitionSet,
+    PartitionSpace,
+    Rolling,
+    Specific,
+    StaticTable,
+    TimeOverlap,
+    self_levels,
+)
+from partita.assets.mappings.evaluate import Mapped, needed_runs, upstream_by_cell, upstream_of
 from partita.assets.partitions.multi import ProductSpace
 
 Bools = npt.NDArray[np.bool_]
@@ -48,6 +60,9 @@ class EdgeMap:
         if isinstance(mapping, Identity) and down is up:
             every = np.arange(down.size, dtype=np.int64)
             return EdgeMap(mapping, down, up, False, every, every, every + 1, np.zeros(down.size, dtype=np.bool_))
+        runs = needed_runs(mapping, down=down, up=up)
+        if runs is not None:
+            return _one_run_each(mapping, down, up, runs)
         owners: list[int] = []
         lows: list[int] = []
         highs: list[int] = []
@@ -125,11 +140,10 @@ class EdgeMap:
     def levels(self) -> Ints:
         """Of a self-dependency: how far along each ordinal is; what it needs of its own asset lies on lower levels only."""
         every = np.arange(self.down.size, dtype=np.int64)
-        back = back_dimension(self.mapping)
-        if not isinstance(self.down, ProductSpace) or back is None:
-            return every
-        positions = np.unravel_index(every, self.down.sizes)
-        return np.asarray(positions[self.down.dims.index(back)], dtype=np.int64)
+        if isinstance(self.down, ProductSpace) or isinstance(self.mapping, StaticTable):
+            level = self_levels(self.mapping, self.down)
+            return np.fromiter(map(level, range(self.down.size)), dtype=np.int64, count=self.down.size)
+        return every
 
     @property
     def nbytes(self) -> int:
@@ -183,6 +197,18 @@ def _uniform(mapping: Mapping, down: PartitionSpace, up: PartitionSpace) -> Edge
     highs = _ints([stop for _, stop in needed.existing.ranges])
     absent = np.full(down.size, needed.absent_count > 0, dtype=np.bool_)
     return EdgeMap(mapping, down, up, True, np.zeros(len(lows), dtype=np.int64), lows, highs, absent)
+
+
+def _one_run_each(
+    mapping: Mapping, down: PartitionSpace, up: PartitionSpace, runs: Sequence[tuple[int, int]]
+) -> EdgeMap:
+    wanted = np.array(runs, dtype=np.int64).reshape(-1, 2)
+    lows, highs = wanted[:, 0], wanted[:, 1]
+    clipped = isinstance(mapping, TimeOverlap | Rolling) and mapping.edge == "clip"
+    absent = (lows < highs) & ((highs > up.size) | ((lows < 0) & (not clipped)))
+    lows, highs = np.maximum(lows, 0), np.minimum(highs, up.size)
+    owner = np.flatnonzero(lows < highs)
+    return EdgeMap(mapping, down, up, False, owner, lows[owner], highs[owner], absent)
 
 
 def _ints(values: list[int]) -> Ints:

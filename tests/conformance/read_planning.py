@@ -1,15 +1,15 @@
 """Cases of status, plans and declarations. The reader builds a catalog and cells, and asks the planner.
 
-A `run` goes through the duties over the in-memory store. Lookback and self-dependencies of static keys need features that
-come later.
+A `run` goes through the duties over the in-memory store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Any
+
+from tests.conformance.judging import only
 
 from partita.assets import (
     All,
@@ -24,6 +24,7 @@ from partita.assets import (
     PartitionSet,
     Snapshot,
     Static,
+    StaticPartitions,
     StaticTable,
     StepSpec,
     TimeOverlap,
@@ -58,7 +59,7 @@ from partita.core.store.values import (
     WorkerId,
 )
 
-CASES = "planning"
+OPERATIONS = ("status", "plan", "run", "declare")
 _ASSET_FIELDS = {"deps", "code_version", "keys", "external", "group"}
 _EVENTS = {"materialized", "observed", "failed"}
 _WORDS = {"stale_code": "code_changed", "stale_data": "upstream_changed", "upstream_stale": "upstream_stale"}
@@ -66,29 +67,11 @@ _AS_OF = datetime(2030, 1, 1, tzinfo=UTC)
 _MODES = {"stale": ("missing", "stale"), "all": ("all",), "missing": ("missing",), "failed": ("failed",)}
 
 
-def test_planning_case(case: dict[str, Any], judge: Any) -> None:
-    """The product plans as the case says."""
-    judge(case, answer, due_later)
-
-
-def due_later(case: dict[str, Any]) -> Iterator[str]:
-    """The features that a case needs and the product does not have yet."""
-    for name, given in case["given"]["assets"].items():
-        yield from set(given) - _ASSET_FIELDS
-        for dep in given["deps"]:
-            offset = dep["mapping"].get("offset") if isinstance(dep["mapping"], dict) else None
-            if offset is not None and not _dates(given.get("keys")):
-                yield "offset over static keys"
-            if offset is not None and dep["asset"] != name and len(given["keys"]) < 2:
-                yield "offset of one key"
-    for event in case["given"].get("history", ()):
-        if event["ev"] not in _EVENTS:
-            yield str(event["ev"])
-
-
 def answer(case: dict[str, Any]) -> dict[str, Any]:
     """Ask the product and translate its answer."""
     given, when = case["given"], case["when"]
+    for asset in given["assets"].values():
+        only(asset, _ASSET_FIELDS)
     if when["op"] == "declare":
         try:
             _World(given["assets"])
@@ -127,6 +110,8 @@ class _World:
 
     def play(self, event: dict[str, Any]) -> None:
         """One event of the history."""
+        if event["ev"] not in _EVENTS:
+            raise ValueError(f"unknown event {event['ev']!r}")
         name, key = _split(event["part"])
         ref = CellRef(self.ids[asset_key(name)], key)
         if event["ev"] == "failed":
@@ -309,7 +294,10 @@ class _World:
         if dep["mapping"] == "auto":
             return Identity() if given is not None and above is not None else All()
         if "offset" in dep["mapping"]:
-            return TimeOverlap(dep["mapping"]["offset"], dep["mapping"]["offset"])
+            offset = dep["mapping"]["offset"]
+            if isinstance(above, StaticPartitions) and isinstance(given, StaticPartitions):
+                return _moved(given.keys, above.keys, offset)
+            return TimeOverlap(offset, offset)
         down: dict[str, list[str]] = {}
         for up, downs in dep["mapping"]["pairs"].items():
             for one in downs:
@@ -338,6 +326,11 @@ class _World:
 
     def _parts(self, name: str, cells: PartitionSet) -> list[str]:
         return [self._part(name, ordinal) for ordinal in cells]
+
+
+def _moved(down: tuple[str, ...], up: tuple[str, ...], offset: int) -> StaticTable:
+    """An offset over listed keys, written as a table."""
+    return StaticTable(tuple((key, (up[at + offset],)) for at, key in enumerate(down) if 0 <= at + offset < len(up)))
 
 
 class _Subset(dict[str, Any]):

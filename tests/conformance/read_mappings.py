@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
+
+from tests.conformance.judging import only
 
 from partita.assets import (
     All,
@@ -26,12 +27,13 @@ from partita.assets import (
     TimeWindows,
     downstream_of,
     join_key,
+    self_mapping,
     space_of,
     split_key,
     upstream_of,
 )
 
-CASES = "mappings"
+OPERATIONS = ("upstream_of", "downstream_of")
 _FIELDS: dict[str, set[str]] = {
     "none": set(),
     "time": {"cron", "tz", "start", "end", "end_offset"},
@@ -52,37 +54,14 @@ _MAPPINGS: dict[str, set[str]] = {
 Key = str | None | dict[str, str]
 
 
-def test_mappings_case(case: dict[str, Any], judge: Any) -> None:
-    """The product maps as the case says."""
-    judge(case, answer, due_later)
-
-
-def due_later(case: dict[str, Any]) -> Iterator[str]:
-    """Kinds of mappings, their options and fields of definitions that have no counterpart yet."""
-    given = case["given"]
-    if given.get("self"):
-        yield "self-dependency"
-    yield from (f"field {name}" for name in given if name not in ("upstream", "downstream", "mapping", "now", "self"))
-    for side in ("upstream", "downstream"):
-        for definition in (given[side], *given[side].get("dims", {}).values()):
-            known = _FIELDS.get(definition["kind"])
-            if known is None:
-                yield f"partitions {definition['kind']}"
-            else:
-                yield from (f"partitions with {name}" for name in definition.keys() - known - {"kind"})
-    for mapping in _all_mappings(given["mapping"]):
-        options = _MAPPINGS.get(mapping["type"])
-        if options is None:
-            yield f"mapping {mapping['type']}"
-        else:
-            yield from (f"mapping with {name}" for name in mapping.keys() - options - {"type"})
-
-
 def answer(case: dict[str, Any]) -> dict[str, Any]:
     """Ask one direction."""
     given, when = case["given"], case["when"]
+    only(given, {"upstream", "downstream", "mapping", "now", "self"})
     up, down = (_space(given[side], given["now"]) for side in ("upstream", "downstream"))
     mapping = _mapping(given["mapping"], up, down)
+    if given.get("self"):
+        mapping = self_mapping(mapping)
     if when["op"] == "downstream_of":
         found = downstream_of(mapping, down=down, up=up, cells=_cells(up, when["keys"]))
         return _listed(down, found)
@@ -96,6 +75,7 @@ def _space(given: dict[str, Any], now: str) -> PartitionSpace:
 
 
 def _definition(given: dict[str, Any]) -> PartitionsDef | None:
+    only(given, _FIELDS[given["kind"]] | {"kind"})
     match given["kind"]:
         case "none":
             return None
@@ -110,13 +90,8 @@ def _definition(given: dict[str, Any]) -> PartitionsDef | None:
     )
 
 
-def _all_mappings(given: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield given
-    for inner in given["dims"].values() if given["type"] == "multi" else ():
-        yield inner["mapping"]
-
-
 def _mapping(given: dict[str, Any], up: PartitionSpace, down: PartitionSpace) -> Mapping:
+    only(given, _MAPPINGS[given["type"]] | {"type"})
     match given["type"]:
         case "multi":
             return Dimensions(
