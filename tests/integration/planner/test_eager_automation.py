@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from partita.assets import Daily, EagerSpec, Hourly
+from partita.assets import Daily, EagerSpec, Hourly, TimeOverlap
 from partita.core.automation import run_automation
 from partita.core.duties.runs import cancel_run
 from partita.core.duties.values import REPLAN
@@ -346,3 +346,26 @@ def test_a_cause_names_what_the_steps_of_the_run_read(stage: Any, asset_of: Any)
         (run,) = tx.read_runs([found.run_id])
     assert run.cause["cells"] == ["c 2024-01-02"]
     assert run.cause["text"] == "b 2024-01-02 was materialized"
+
+
+def test_an_eager_asset_that_reads_itself_follows_in_order(stage: Any, asset_of: Any) -> None:
+    """S-081: an earlier partition that moves asks for the next one; a gap is filled from its begin."""
+    versions: dict[str, str] = {}
+    stage.version = lambda key, partition: versions.get(key, "v1")
+    own = {"up": (DAYS, None), "sums": (DAYS, TimeOverlap(-1, -1))}
+    stage.define([asset_of("up", DAYS), asset_of("sums", DAYS, own, automation=EAGER)])
+    stage.request("up", partitions="2024-01-02")
+    stage.settle()
+    assert ran(stage, "sums") == []  # the day before is missing and nobody makes it
+    stage.request("up", partitions="2024-01-01")
+    stage.settle()
+    assert ran(stage, "sums") == ["2024-01-01", "2024-01-02"]
+    stage.request("up", partitions="2024-01-03..2024-01-05")
+    stage.settle()
+    assert ran(stage, "sums") == [f"2024-01-0{day}" for day in range(1, 6)]
+    assert todo(stage) == 0
+    versions |= {"up": "v2", "sums": "v2"}
+    stage.request("up", partitions="2024-01-03", mode=("all",))
+    stage.settle()
+    assert ran(stage, "sums")[5:] == ["2024-01-03", "2024-01-04", "2024-01-05"]
+    assert todo(stage) == 0

@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita.assets import Daily, DefinitionError, Hourly, Multi, PartitaError, SelectionError, Static, space_of
+from partita.assets import (
+    Daily,
+    DefinitionError,
+    Hourly,
+    Multi,
+    PartitaError,
+    PartitionSet,
+    PartitionSpace,
+    SelectionError,
+    Static,
+    space_of,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 days = space_of(Daily("2013-01-01", end="2014-01-01"), NOW)
@@ -120,3 +131,62 @@ def test_every_legal_key_can_be_selected_when_quoted(listed: list[str], data: st
     multi = space_of(Multi(left=Static(*listed), right=Static(*listed)), NOW)
     clause = ", ".join(json.dumps(key) for key in wanted)
     assert len(multi.select(f"right={clause}")) == len(wanted) * len(listed)
+
+
+def _status(word: str) -> PartitionSet:
+    return {
+        "missing": PartitionSet.from_ordinals([0, 363]),
+        "stale": PartitionSet.from_ordinals([1]),
+        "failed": PartitionSet.from_ordinals([2, 10_000]),
+    }[word]
+
+
+@pytest.mark.parametrize(
+    ("text", "ordinals"),
+    [
+        ("missing", [0, 363]),
+        ("Missing, stale", [0, 1, 363]),
+        ("failed", [2]),  # what does not exist is nobody's
+        ("missing; latest 7", [363]),
+        ("2013-01; missing, stale", [0, 1]),
+        ("missing, 2013-01-05", [0, 4, 363]),
+    ],
+)
+def test_status_words(text: str, ordinals: list[int]) -> None:
+    """Resolved by who knows the cells; a clause of them narrows the others."""
+    assert list(days.select(text, _status)) == ordinals
+
+
+def test_status_words_by_dimension() -> None:
+    """In a clause of a dimension: its keys with such a partition; as a clause of their own: those partitions."""
+    grid = space_of(Multi(day=Daily("2013-01-01", end="2013-01-05"), origin=Static("EWR", "JFK", "LGA")), NOW)
+    missing = grid.set_of(['["2013-01-01","JFK"]', '["2013-01-03","EWR"]'])
+    status = {"missing": missing}.__getitem__
+    assert grid.select("missing", status) == missing
+    assert grid.select("origin=JFK; missing", status) == grid.set_of(['["2013-01-01","JFK"]'])
+    assert grid.select("day=missing; origin=LGA", status) == grid.select("day=2013-01-01,2013-01-03; origin=LGA")
+    assert grid.select("origin=missing; day=latest", status) == grid.select("origin=EWR,JFK; day=2013-01-04")
+
+
+def test_a_key_called_like_a_word_is_reached_by_quoting() -> None:
+    odd = space_of(Static("missing", "latest", "x"), NOW)
+    assert list(odd.select('"missing", "latest"')) == [0, 1]
+    with pytest.raises(SelectionError, match="not known here"):
+        odd.select("missing")
+
+
+@pytest.mark.parametrize(
+    ("space", "text", "says"),
+    [
+        (days, "2013-01-05..2013-01-01", "swap the two: 2013-01-01..2013-01-05"),
+        (origins, "LGA..EWR", "swap the two: EWR..LGA"),
+        (days, "missng", "did you mean 'missing'?"),
+        (days, "lastest 7", "did you mean 'latest'?"),
+        (days, "stale", "quotes"),
+    ],
+)
+def test_errors_suggest(space: PartitionSpace, text: str, says: str) -> None:
+    """Reversed ranges and misspelt words."""
+    with pytest.raises(PartitaError) as refused:
+        space.select(text)
+    assert says in str(refused.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 
 from partita.assets.errors import DefinitionError
 
@@ -50,11 +50,25 @@ def sides_of(text: str) -> tuple[str, str]:
 
 
 def check_named(text: str) -> None:
-    """Raise DefinitionError unless an exclusion reads as a time, a period, or a range of them."""
+    """Raise DefinitionError unless an exclusion reads as a time, a period, or a range of them in order."""
+    begins: list[datetime] = []
     for side in sides_of(text):
-        if minute_of(side) is None and period_of(side) is None:
+        moment, period = minute_of(side), period_of(side)
+        if moment is not None:
+            begins.append(moment.replace(tzinfo=None))
+        elif period is not None:
+            begins.append(datetime.combine(period[0], time()))
+        else:
             raise DefinitionError(
                 f"exclusion {text!r} is not a time",
                 rule="an exclusion is a minute, day, week, month or year, or FROM..TO",
                 fix="for example 2026-12-25 or 2026-12-24..2026-12-26",
             )
+    first, last = sides_of(text)
+    period = period_of(last)
+    if begins[1] < begins[0] and (period is None or datetime.combine(period[1], time()) <= begins[0]):
+        raise DefinitionError(
+            f"exclusion {text!r} runs backwards",
+            rule="FROM lies before TO",
+            fix=f"did you mean {f'{last}..{first}'!r}?",
+        )
