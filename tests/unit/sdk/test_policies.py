@@ -13,15 +13,32 @@ from partita.assets import (
     BatchSpec,
     Daily,
     DefinitionError,
+    Dynamic,
     Hourly,
     Multi,
     PartitionsDef,
     PartitionSet,
+    Rolling,
     Static,
+    StaticTable,
+    TimeOverlap,
     space_of,
 )
 from partita.core.planner.batches import batches_of
-from partita.sdk import RetryPolicy, all_, any_size, by_dimension, last, overlap, per, specific, table, up_to
+from partita.sdk import (
+    RetryPolicy,
+    all_,
+    any_size,
+    by_dimension,
+    enumerated,
+    last,
+    overlap,
+    per,
+    rolling,
+    specific,
+    table,
+    up_to,
+)
 from partita.sdk.batches import tasks_of
 from partita.sdk.durations import seconds
 from partita.sdk.policies import SINGLE
@@ -96,3 +113,45 @@ def test_the_mapping_words() -> None:
     assert [(one.up, one.down, type(one.mapping).__name__) for one in pairs] == [
         ("day", "day", "Identity"), ("origin", None, "All"), ("hour", "day", "TimeOverlap"), ("zone", None, "Specific"),
     ]  # fmt: skip
+
+
+def test_rolling_says_its_length_once() -> None:
+    assert rolling(7) == TimeOverlap(-6, 0)
+    assert rolling(1, edge="clip") == TimeOverlap(0, 0, edge="clip")
+    assert rolling(days=7, edge="clip") == Rolling(7, "days", "clip")
+    assert overlap(-1, -1, unit="upstream") == TimeOverlap(-1, -1, "upstream")
+    with pytest.raises(DefinitionError, match="needs one length"):
+        rolling()
+    with pytest.raises(DefinitionError, match="needs one length"):
+        rolling(7, days=7)
+    with pytest.raises(DefinitionError, match=r"rolling\(0\)"):
+        rolling(0)
+    with pytest.raises(DefinitionError, match="a rolling window of 0 days"):
+        rolling(days=0)
+
+
+def test_an_enumerated_mapping_is_a_table_of_all_own_keys() -> None:
+    """Computed where the location is loaded, and shipped as data."""
+    word = enumerated(lambda key: [f"{key}1", f"{key}2"] if key != "c" else [])
+    rows = word.rows(Static("a", "b", "c"), "asset 'x'")
+    assert rows == StaticTable((("a", ("a1", "a2")), ("b", ("b1", "b2")), ("c", ())))
+    pairs = enumerated(lambda key: [(key, "EWR")]).rows(Static("a"), "asset 'x'")
+    assert pairs.table == (("a", ('["a","EWR"]',)),)
+    days = enumerated(lambda key: key[:7]).rows(Daily("2026-01-30", end="2026-02-02"), "asset 'x'")
+    assert days.table[-1] == ("2026-02-01", ("2026-02",))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "says"),
+    [
+        (Daily("2026-01-01"), "some that are not known yet"),
+        (Dynamic("d"), "some that are not known yet"),
+        (Multi(day=Daily("2026-01-01"), shop=Static("a")), "dimension 'day' has some"),
+        (Hourly("2000-01-01", end="2026-01-01"), "table of 227,928 rows"),
+        (Static("a", "boom"), "failed for partition 'boom': KeyError"),
+    ],
+)
+def test_an_enumerated_mapping_needs_known_keys_and_a_sound_function(scheme: PartitionsDef, says: str) -> None:
+    with pytest.raises(DefinitionError, match=says) as refused:
+        enumerated(lambda key: {"a": ["x"]}[key]).rows(scheme, "asset 'x'")
+    assert "asset 'x'" in str(refused.value)
