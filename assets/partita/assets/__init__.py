@@ -43,6 +43,7 @@ from partita.assets.mappings.evaluate import (
 )
 from partita.assets.mappings.own import self_levels, self_mapping
 from partita.assets.partitions.boxes import boxes_of, product_set
+from partita.assets.partitions.boxsets import BoxSet
 from partita.assets.partitions.business import BusinessDays
 from partita.assets.partitions.definitions import (
     Daily,
@@ -118,6 +119,7 @@ __all__ = [
     "AssetSpec",
     "AutomationSpec",
     "BatchSpec",
+    "BoxSet",
     "BusinessDays",
     "CalendarSpec",
     "CheckSpec",

@@ -22,6 +22,7 @@ from partita.assets.partitions.boxes import (
     split_dimension,
     union_of_boxes,
 )
+from partita.assets.partitions.boxsets import BoxSet
 from partita.assets.partitions.multi import ProductSpace
 from partita.assets.partitions.sets import PartitionSet
 from partita.assets.partitions.space import PartitionSpace, UnitSpace
@@ -137,13 +138,10 @@ def _answer(plan: Plan, boxes: Sequence[Sequence[Needed]], limit: int) -> Answer
         return existing, (), 0
     axes = [_Axis(rule.up, [box[i] for box in boxes]) for i, rule in enumerate(plan.rules)]
     sizes = [axis.size for axis in axes]
-    wanted = union_of_boxes(
-        [[axis.wanted(needed) for axis, needed in zip(axes, box, strict=True)] for box in boxes], sizes
-    )
-    present = union_of_boxes(
-        [[needed.existing.shift(-axis.low) for axis, needed in zip(axes, box, strict=True)] for box in boxes], sizes
-    )
-    absent = wanted - present
+    # As boxes: a window before the start is one, where row-major it is one run for every row around it.
+    wanted = [[axis.wanted(needed) for axis, needed in zip(axes, box, strict=True)] for box in boxes]
+    present = [[needed.existing.shift(-axis.low) for axis, needed in zip(axes, box, strict=True)] for box in boxes]
+    absent = BoxSet.of(sizes, wanted) - BoxSet.of(sizes, present)
     keys: list[str] = []
     for ordinal in absent.page(0, limit):
         parts = [axis.label(at) for axis, at in zip(axes, coordinates(ordinal, sizes), strict=True)]
