@@ -216,7 +216,7 @@ def test_mappings_by_time_are_what_brute_force_says(
         assert set(mapped.existing) == {u for u in wanted if 0 <= u < ups.size}
         if mapping.edge == "clip":
             wanted = {u for u in wanted if u >= 0}
-        labels = {ups.label_at(u): u for u in theirs}
+        labels = {str(ups.label_at(u)): u for u in theirs}
         assert {labels[key] for key in mapped.absent if key in labels} == {u for u in wanted if not 0 <= u < ups.size}
 
 

@@ -180,6 +180,8 @@ def test_a_key_called_like_a_word_is_reached_by_quoting() -> None:
     [
         (days, "2013-01-05..2013-01-01", "swap the two: 2013-01-01..2013-01-05"),
         (origins, "LGA..EWR", "swap the two: EWR..LGA"),
+        (days, "2013-12-31..2012-12-31", "swap the two"),
+        (days, "2030-01-01..2030-02-01", "no partition lies between"),
         (days, "missng", "did you mean 'missing'?"),
         (days, "lastest 7", "did you mean 'latest'?"),
         (days, "stale", "quotes"),

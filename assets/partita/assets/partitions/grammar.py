@@ -126,13 +126,6 @@ def _item(space: PartitionSpace, item: str, whole: str, status_of: StatusOf | No
     lower, upper = (_text(side) if side.strip() else None for side in sides)
     chosen = space.span(lower, upper)
     if not chosen and space.size and lower is not None and upper is not None:
-        turned = f"{sides[1].strip()}..{sides[0].strip()}"
-        if space.span(upper, lower):
-            raise SelectionError(
-                f"range {item!r} is empty: it runs backwards",
-                rule="FROM lies before TO",
-                fix=f"swap the two: {turned}",
-            )
         raise SelectionError(f"range {item!r} is empty", rule="no partition lies between FROM and TO")
     return chosen
 

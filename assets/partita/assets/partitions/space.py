@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from partita.assets.errors import UnknownPartition
+from partita.assets.errors import SelectionError, UnknownPartition
 from partita.assets.keys import UNPARTITIONED, PartitionKey
 from partita.assets.partitions.definitions import PartitionsDef
 from partita.assets.partitions.sets import PartitionSet
@@ -104,8 +104,13 @@ class PartitionSpace(ABC):
         return PartitionSet.from_ordinals(self.ordinal_of(key) for key in keys)
 
     def span(self, from_key: str | None, to_key: str | None) -> PartitionSet:
-        """From one key to another, both inclusive, either open; short forms mean their whole period."""
+        """From one key to another, both inclusive, either open; short forms mean their whole period.
+
+        Raises SelectionError when they are the wrong way round.
+        """
         start, stop = self._bound(from_key), self._bound(to_key)
+        if start is not None and stop is not None and start.first > stop.last:
+            raise turned(str(from_key), str(to_key))
         return PartitionSet.from_ranges(
             [(0 if start is None else start.first, self.size if stop is None else stop.last + 1)]
         )
@@ -146,6 +151,13 @@ class PartitionSpace(ABC):
         shown = [self.key_at(i) for i in islice(range(self.size), 1)]
         last = [self.key_at(self.size - 1)] if self.size > 1 else []
         return f"<{type(self).__name__} {self.size}: {' .. '.join(repr(str(key)) for key in shown + last)}>"
+
+
+def turned(from_key: str, to_key: str) -> SelectionError:
+    """The error for a range that runs backwards."""
+    return SelectionError(
+        f"range '{from_key}..{to_key}' is empty", rule="FROM lies before TO", fix=f"swap the two: {to_key}..{from_key}"
+    )
 
 
 class UnitSpace(PartitionSpace):

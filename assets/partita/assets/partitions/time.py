@@ -12,7 +12,7 @@ from datetime import date, datetime, time
 from functools import lru_cache
 from typing import NamedTuple
 
-from partita.assets.errors import SelectionError, UnknownPartition
+from partita.assets.errors import UnknownPartition
 from partita.assets.keys import PartitionKey
 from partita.assets.partitions.cron import Cron
 from partita.assets.partitions.definitions import TimePartitions
@@ -20,7 +20,7 @@ from partita.assets.partitions.grid import TimeGrid, time_grid
 from partita.assets.partitions.holes import NO_HOLES, Holes
 from partita.assets.partitions.periods import minute_of, period_of, sides_of
 from partita.assets.partitions.sets import PartitionSet, Range
-from partita.assets.partitions.space import PartitionSpace, Window
+from partita.assets.partitions.space import PartitionSpace, Window, turned
 from partita.assets.partitions.zones import (
     DAY_S,
     EPOCH_DAY,
@@ -97,9 +97,7 @@ class TimeSpace(PartitionSpace):
         start = 0 if from_key is None else self._readable(from_key).start
         stop = self.size if to_key is None else self._readable(to_key).stop
         if from_key is not None and to_key is not None and start > stop:
-            raise SelectionError(
-                f"range '{from_key}..{to_key}' is empty", rule="FROM lies before TO", fix="swap the two"
-            )
+            raise turned(from_key, to_key)
         return self._existing(start, stop)
 
     def containing(self, instant: datetime) -> int | None:
