@@ -13,7 +13,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.integration.store.differential_ops import OPS, REFUSED, Op, World
+from tests.integration.store.differential_ops import OPS, REFUSED
+from tests.integration.store.differential_world import Op, World
 
 from partita.core.store.memory import MemoryStore
 from partita.core.store.open import open_store

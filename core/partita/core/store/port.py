@@ -163,12 +163,6 @@ class Tx(DefinitionsTx, Protocol):
 
     def set_pool(self, pool: Pool) -> None: ...
 
-    def active_of_backfills(self, ids: Sequence[BackfillId]) -> dict[BackfillId, int]:
-        """How many tasks of each backfill are queued or running."""
-
-    def backfill_caps(self, run_ids: Sequence[RunId]) -> dict[RunId, tuple[BackfillId, int]]:
-        """Of the runs that belong to a backfill with max_active: its id and the cap."""
-
     # -- claim
     def next_fence(self) -> Fence: ...
 

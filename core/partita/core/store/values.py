@@ -1,445 +1,86 @@
 """The values that cross the store port: rows as the deciders see them, and the writes that the deciders ask for.
 
 Everything here is an immutable value. It owns no SQL and decides nothing; instants are aware UTC datetimes, always read
-from the database's clock (`Tx.now`).
+from the database's clock (`Tx.now`). The modules beside this hold them by aggregate; users import the names from here.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
-from enum import StrEnum
-from typing import Any, NewType
-
-AssetId = NewType("AssetId", int)
-LocationId = NewType("LocationId", int)
-SnapshotId = NewType("SnapshotId", int)
-RunId = NewType("RunId", int)
-TaskId = NewType("TaskId", int)
-AttemptId = NewType("AttemptId", int)
-BackfillId = NewType("BackfillId", int)
-WorkerId = NewType("WorkerId", str)
-Fence = NewType("Fence", int)
-
-
-class TaskState(StrEnum):
-    """The states of a task (DESIGN section 1); the last seven are terminal."""
-
-    NONE = "none"
-    SCHEDULED = "scheduled"
-    QUEUED = "queued"
-    RUNNING = "running"
-    DEFERRED = "deferred"
-    UP_FOR_RETRY = "up_for_retry"
-    AWAITING_INPUT = "awaiting_input"
-    SUCCESS = "success"
-    FAILED = "failed"
-    UPSTREAM_FAILED = "upstream_failed"
-    SKIPPED = "skipped"
-    REMOVED = "removed"
-    CANCELLED = "cancelled"
-
-    @property
-    def terminal(self) -> bool:
-        return self in _TERMINAL
-
-
-_TERMINAL = frozenset(
-    {
-        TaskState.SUCCESS,
-        TaskState.FAILED,
-        TaskState.UPSTREAM_FAILED,
-        TaskState.SKIPPED,
-        TaskState.REMOVED,
-        TaskState.CANCELLED,
-    }
+from partita.core.store.values_cells import (
+    AttemptEnd,
+    AttemptOutcome,
+    CellAttempt,
+    CellCause,
+    CellFact,
+    CheckRow,
+    NewAttempt,
+    Publication,
+)
+from partita.core.store.values_ids import (
+    AssetId,
+    AttemptId,
+    BackfillId,
+    CellRef,
+    Fence,
+    LocationId,
+    Pool,
+    PoolUse,
+    RunId,
+    SnapshotId,
+    TaskId,
+    WorkerId,
+)
+from partita.core.store.values_outbox import AutomationRequest, NewEvent, TodoEvent
+from partita.core.store.values_runs import NewRun, Run, RunState, RunUpdate, Tally, Worker
+from partita.core.store.values_tasks import (
+    CellState,
+    NewTask,
+    NewTaskCell,
+    RetryPolicy,
+    Task,
+    TaskCell,
+    TaskCellUpdate,
+    TaskState,
+    TaskUpdate,
+    WaitReason,
 )
 
-
-class RunState(StrEnum):
-    RUNNING = "running"
-    SUCCESS = "success"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-class CellState(StrEnum):
-    """The outcome of one cell of a task."""
-
-    PENDING = "pending"
-    PUBLISHED = "published"
-    UNCHANGED = "unchanged"
-    SKIPPED = "skipped"
-    FAILED = "failed"
-    UPSTREAM_FAILED = "upstream_failed"
-    CANCELLED = "cancelled"
-    REMOVED = "removed"
-
-
-class AttemptOutcome(StrEnum):
-    SUCCESS = "success"
-    FAILED = "failed"
-    FAILED_FOR_GOOD = "failed_for_good"
-    RETRY_LATER = "retry_later"
-    TIMED_OUT = "timed_out"
-    CANCELLED = "cancelled"
-    SKIPPED = "skipped"
-    LOST = "lost"
-    VERSION_GONE = "version_gone"
-
-
-class WaitReason(StrEnum):
-    """Why a task does not run: exactly one binds at a time (law 5). Evidence is in `reason_detail`."""
-
-    UPSTREAM = "upstream"  # waits for upstream tasks: {"waiting_on": n}
-    POOL_FULL = "pool_full"  # {"pool": name, "slots": n, "held": n, "wants": n}
-    RETRY_AT = "retry_at"  # {"at": iso, "error": text}
-    NO_WORKER = "no_worker"  # no live worker
-    NO_SERVER = "no_server"  # no code server serves the location: {"location": name}
-    VERSION_GONE = "version_gone"  # {"location": name, "version": hash}
-    WORKERS_BUSY = "workers_busy"  # all slots of the live workers are taken: {"capacity": n}
-    BACKFILL_CAP = "backfill_cap"  # {"backfill": id, "max_active": n}
-    IN_PROGRESS = "in_progress"  # the cell runs in another run: {"run": id}
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class CellRef:
-    """One cell: an asset's id and the stored key of a partition."""
-
-    asset_id: AssetId
-    partition: str
-
-
-@dataclass(frozen=True, slots=True)
-class PoolUse:
-    name: str
-    slots: int
-
-
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """`max_retries` user failures are retried; delays in seconds."""
-
-    max_retries: int = 0
-    delay_s: float = 0.0
-    backoff: str = "fixed"  # or "exponential"
-    max_delay_s: float | None = None
-    jitter: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class NewRun:
-    backfill_id: BackfillId | None
-    lane: str
-    priority: int
-    cause: Mapping[str, Any]
-    request: Mapping[str, Any]
-    plan_hash: str
-    as_of: datetime
-    params: Mapping[str, Any]
-    task_count: int
-    pins: tuple[tuple[LocationId, SnapshotId], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NewTask:
-    """A task as it is launched. Ids are reserved first (`Tx.reserve_task_ids`) and rise along the graph."""
-
-    id: TaskId
-    kind: str  # "step" or "gate"
-    step: str
-    location_id: LocationId | None
-    snapshot_id: SnapshotId | None
-    state: TaskState  # NONE or SCHEDULED
-    waiting_on: int
-    pools: tuple[PoolUse, ...]
-    lane: str
-    priority: int
-    wave: int
-    retry: RetryPolicy
-    timeout_s: float | None
-    cell_count: int
-    conditional: bool = False
-    rule: str = "all_success"
-
-
-@dataclass(frozen=True, slots=True)
-class NewTaskCell:
-    task_id: TaskId
-    cell: CellRef
-    reason: str  # missing failed stale_code stale_data stale_dependencies forced
-    window: tuple[datetime, datetime] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A task row as the deciders see it."""
-
-    id: TaskId
-    run_id: RunId
-    kind: str
-    step: str
-    location_id: LocationId | None
-    snapshot_id: SnapshotId | None
-    state: TaskState
-    outcome: str | None
-    rule: str
-    waiting_on: int
-    bad_upstream: int
-    skip_upstream: int
-    pools: tuple[PoolUse, ...]
-    lane: str
-    priority: int
-    conditional: bool
-    attempt_number: int
-    user_failures: int
-    infra_losses: int
-    retry: RetryPolicy
-    timeout_s: float | None
-    not_before: datetime | None
-    worker_id: WorkerId | None
-    attempt_id: AttemptId | None
-    fence: Fence
-    cell_count: int
-    cancel_requested: bool
-    ready_at: datetime | None
-    queued_at: datetime | None
-    reason: WaitReason | None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskUpdate:
-    """The new values of a task, written by compare-and-set on (state, fence).
-
-    The store writes every field except the `expect_` ones; build it with `TaskUpdate.of(task, ...)`, which carries the
-    old values over, so that a decider names only what changes.
-    """
-
-    id: TaskId
-    expect_state: TaskState
-    expect_fence: Fence
-    state: TaskState
-    outcome: str | None
-    waiting_on: int
-    bad_upstream: int
-    skip_upstream: int
-    attempt_number: int
-    user_failures: int
-    infra_losses: int
-    not_before: datetime | None
-    worker_id: WorkerId | None
-    attempt_id: AttemptId | None
-    fence: Fence
-    cancel_requested: bool
-    ready_at: datetime | None
-    queued_at: datetime | None
-    reason: WaitReason | None
-    reason_detail: Mapping[str, Any] | None = None
-    error: str | None = None
-    started_at: datetime | None = None  # set when not None
-    finished_at: datetime | None = None  # set when not None
-
-    @classmethod
-    def of(cls, task: Task, state: TaskState, **changes: Any) -> TaskUpdate:
-        values: dict[str, Any] = {
-            "id": task.id,
-            "expect_state": task.state,
-            "expect_fence": task.fence,
-            "outcome": task.outcome,
-            "waiting_on": task.waiting_on,
-            "bad_upstream": task.bad_upstream,
-            "skip_upstream": task.skip_upstream,
-            "attempt_number": task.attempt_number,
-            "user_failures": task.user_failures,
-            "infra_losses": task.infra_losses,
-            "not_before": task.not_before,
-            "worker_id": task.worker_id,
-            "attempt_id": task.attempt_id,
-            "fence": task.fence,
-            "cancel_requested": task.cancel_requested,
-            "ready_at": task.ready_at,
-            "queued_at": task.queued_at,
-            "reason": None,
-        }
-        values.update(changes)
-        return cls(state=state, **values)
-
-
-@dataclass(frozen=True, slots=True)
-class TaskCell:
-    task_id: TaskId
-    cell: CellRef
-    state: CellState
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class TaskCellUpdate:
-    task_id: TaskId
-    cell: CellRef
-    state: CellState
-    data_version: str | None = None
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CellFact:
-    """What a cell holds: the last success (data_version is None before the first) and the last attempt."""
-
-    cell: CellRef
-    fence: Fence
-    data_version: str | None
-    fingerprint: str | None
-    dependency_hash: str | None
-    consumed_digest: int | None
-    location: str | None
-    last_outcome: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Publication:
-    """The pointer flip of one cell, by compare-and-set on the cell's fence.
-
-    `confirms` is true when the data version did not move: freshness, fingerprint and digest move, version and location
-    stay (DESIGN section 5, early cutoff).
-    """
-
-    cell: CellRef
-    fence: Fence
-    confirms: bool
-    data_version: str
-    fingerprint: str
-    dependency_hash: str
-    consumed_digest: int
-    location: str | None
-    metadata: Mapping[str, Any]
-    attempt_id: AttemptId
-    run_id: RunId
-
-
-@dataclass(frozen=True, slots=True)
-class CellAttempt:
-    """The last-attempt half of a cell, for an attempt that did not publish it."""
-
-    cell: CellRef
-    fence: Fence
-    outcome: str
-    attempt_id: AttemptId
-    error: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class NewAttempt:
-    id: AttemptId
-    task_id: TaskId
-    run_id: RunId
-    number: int
-    worker_id: WorkerId
-    snapshot_id: SnapshotId
-    fence: Fence
-    queued_at: datetime | None
-    inputs: tuple[Mapping[str, Any], ...]
-    log: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptEnd:
-    id: AttemptId
-    outcome: AttemptOutcome
-    error: str | None = None
-    traceback: str | None = None
-    usage: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRow:
-    attempt_id: AttemptId
-    cell: CellRef
-    name: str
-    passed: bool
-    blocking: bool
-    detail: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Pool:
-    name: str
-    slots: int
-
-
-@dataclass(frozen=True, slots=True)
-class Worker:
-    id: WorkerId
-    host: str
-    pid: int
-    capacity: int
-    lease_expires_at: datetime
-    state: str
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    id: RunId
-    backfill_id: BackfillId | None
-    state: RunState
-    as_of: datetime
-    cancel_requested: bool
-    tallies: Mapping[str, int]
-    task_count: int
-    request: Mapping[str, Any]
-    cause: Mapping[str, Any]
-    params: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class RunUpdate:
-    id: RunId
-    expect_state: RunState
-    state: RunState
-    tallies: Mapping[str, int]
-    cancel_requested: bool
-    finished_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    run_id: RunId
-    state: TaskState
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class NewEvent:
-    """An event of the outbox; `for_consumers` get one event_todo row each, in the same transaction."""
-
-    kind: str  # materialized task run backfill location plan
-    asset_id: AssetId | None = None
-    partition: str | None = None
-    run_id: RunId | None = None
-    task_id: TaskId | None = None
-    body: Mapping[str, Any] = field(default_factory=dict)
-    for_consumers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TodoEvent:
-    event_id: int
-    cell: CellRef
-    run_id: RunId | None
-
-
-@dataclass(frozen=True, slots=True)
-class CellCause:
-    cell: CellRef
-    task_id: TaskId
-    run_id: RunId
-    waits: bool
-
-
-@dataclass(frozen=True, slots=True)
-class AutomationRequest:
-    cell: CellRef
-    state_digest: int
-    run_id: RunId | None
-    cause: Mapping[str, Any]
+__all__ = [
+    "AssetId",
+    "AttemptEnd",
+    "AttemptId",
+    "AttemptOutcome",
+    "AutomationRequest",
+    "BackfillId",
+    "CellAttempt",
+    "CellCause",
+    "CellFact",
+    "CellRef",
+    "CellState",
+    "CheckRow",
+    "Fence",
+    "LocationId",
+    "NewAttempt",
+    "NewEvent",
+    "NewRun",
+    "NewTask",
+    "NewTaskCell",
+    "Pool",
+    "PoolUse",
+    "Publication",
+    "RetryPolicy",
+    "Run",
+    "RunId",
+    "RunState",
+    "RunUpdate",
+    "SnapshotId",
+    "Tally",
+    "Task",
+    "TaskCell",
+    "TaskCellUpdate",
+    "TaskId",
+    "TaskState",
+    "TaskUpdate",
+    "TodoEvent",
+    "WaitReason",
+    "Worker",
+    "WorkerId",
+]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from partita.core.store.encode import pool_set_of
 from partita.core.store.memory.base import MemoryPart
-from partita.core.store.values import BackfillId, Pool, PoolUse, RunId, TaskId
+from partita.core.store.values import Pool, PoolUse, TaskId
 
 
 class PoolsPart(MemoryPart):
@@ -48,23 +48,3 @@ class PoolsPart(MemoryPart):
         if pool.slots < 0:
             raise self._violation(f"pool {pool.name!r}: {pool.slots} slots: zero or more")
         self._db.pool.put({"name": pool.name, "slots": pool.slots, "description": description, "automatic": automatic})
-
-    def active_of_backfills(self, ids: Sequence[BackfillId]) -> dict[BackfillId, int]:
-        counts = dict.fromkeys(sorted(set(ids)), 0)
-        for backfill_id in counts:
-            for run in self._db.run.find("backfill", backfill_id):
-                counts[backfill_id] += sum(
-                    task["state"] in ("queued", "running") for task in self._db.task.find("run", run["id"])
-                )
-        return counts
-
-    def backfill_caps(self, run_ids: Sequence[RunId]) -> dict[RunId, tuple[BackfillId, int]]:
-        caps: dict[RunId, tuple[BackfillId, int]] = {}
-        for run_id in sorted(set(run_ids)):
-            run = self._db.run.get(run_id)
-            if run is None or run["backfill_id"] is None:
-                continue
-            cap = self._db.backfill.rows[run["backfill_id"]]["max_active"]
-            if cap is not None:
-                caps[run_id] = (run["backfill_id"], cap)
-        return caps

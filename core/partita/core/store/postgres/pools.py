@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from partita.core.store.encode import pool_set_of
 from partita.core.store.postgres.base import PostgresPart, ordered
-from partita.core.store.values import BackfillId, Pool, PoolUse, RunId, TaskId
+from partita.core.store.values import Pool, PoolUse, TaskId
 
 # A skip scan of the partial index task_scheduled: its cost is the number of pool sets, not of scheduled tasks.
 SCHEDULED_POOL_SETS = text("""
@@ -50,17 +50,6 @@ SET_POOL = text("""
     ON CONFLICT (name) DO UPDATE SET slots = excluded.slots, automatic = false
 """)
 
-# By the partial index task_active.
-ACTIVE_OF_BACKFILLS = text("""
-    SELECT r.backfill_id, count(*) FROM run r JOIN task t ON t.run_id = r.id AND t.state IN ('queued', 'running')
-    WHERE r.backfill_id = ANY(CAST(:ids AS bigint[])) GROUP BY r.backfill_id
-""")
-
-BACKFILL_CAPS = text("""
-    SELECT r.id, b.id, b.max_active FROM run r JOIN backfill b ON b.id = r.backfill_id
-    WHERE r.id = ANY(CAST(:ids AS bigint[])) AND b.max_active IS NOT NULL
-""")
-
 
 class PoolsPart(PostgresPart):
     def scheduled_pool_sets(self) -> list[tuple[PoolUse, ...]]:
@@ -94,10 +83,3 @@ class PoolsPart(PostgresPart):
 
     def set_pool(self, pool: Pool) -> None:
         self._execute(SET_POOL, name=pool.name, slots=pool.slots)
-
-    def active_of_backfills(self, ids: Sequence[BackfillId]) -> dict[BackfillId, int]:
-        wanted = sorted(set(ids))
-        return dict.fromkeys(wanted, 0) | {row[0]: row[1] for row in self._rows(ACTIVE_OF_BACKFILLS, ids=wanted)}
-
-    def backfill_caps(self, run_ids: Sequence[RunId]) -> dict[RunId, tuple[BackfillId, int]]:
-        return {row[0]: (row[1], row[2]) for row in self._rows(BACKFILL_CAPS, ids=sorted(set(run_ids)))}

@@ -1,0 +1,70 @@
+"""Random operations on locations, snapshots, assets, plans and pages of cells on both stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.integration.store.differential_world import AS_OF, KEYS, PARTITIONS, Op, World
+
+from partita.core.store.port import Tx
+from partita.core.store.values import (
+    LocationId,
+    SnapshotId,
+)
+from partita.core.store.values_definitions import CellPage, LocationState, PlanId
+
+
+def definitions(w: World) -> Op:
+    name, hash, key = w.one(["flights", "Ops"]), w.one(["h1", "h2"]), w.some(KEYS)
+    state, limit, error = w.one(LocationState), w.one([0.5, -1]), w.one([None, w.text()])
+    location_id = LocationId(w.one(sorted(w.db.location.rows) or [1]))
+    snapshot_id = SnapshotId(w.one(sorted(w.db.snapshot.rows) or [1]))
+
+    def snapshot(tx: Tx) -> Any:
+        location = tx.put_location(name)
+        return tx.put_snapshot(location, hash, body=b"\x00body", effective=b"eff", kept=[{"key": "a"}])
+
+    def define(tx: Tx) -> Any:
+        location = tx.put_location(name)
+        snapshot_id, _ = tx.put_snapshot(location, hash, body=b"b", effective=b"e", kept=[])
+        tx.activate_snapshot(location, snapshot_id)
+        return tx.define_assets(location, snapshot_id, key), tx.retire_assets(location, set(key))
+
+    return w.op(
+        [
+            snapshot,
+            define,
+            lambda tx: tx.intern_assets(key),
+            lambda tx: tx.activate_snapshot(location_id, snapshot_id),
+            lambda tx: tx.set_location_state(location_id, state, error=error, modules=[{"m": 1}]),
+            lambda tx: tx.lock_locations(),
+            lambda tx: tx.read_snapshots([snapshot_id]),
+            lambda tx: tx.rename_assets({"Zeta": "Zeta2", "Zeta2": "Zeta"}),
+            lambda tx: tx.put_code_server("cs1", tx.put_location(name), "unix:x", [hash], limit),
+            lambda tx: tx.renew_code_server("cs1", limit),
+            lambda tx: tx.remove_code_server("cs1"),
+            lambda tx: tx.live_code_servers(),
+        ]
+    )
+
+
+def plans(w: World) -> Op:
+    keep_s, plan_id = w.one([-1, 60]), PlanId(w.one(sorted(w.db.plan.rows) or [1]))
+    asset_id, limit = w.one(w.assets()), w.random.randint(1, 4)
+    pages = [CellPage(asset_id, key, 3, b"\x01\x00", w.digest()) for key in sorted(set(w.some(PARTITIONS)))]
+    removed = w.some(PARTITIONS, 2)
+
+    def fold(tx: Tx) -> Any:
+        found = tx.lock_pages(asset_id)
+        tx.replace_pages(asset_id, removed, pages)
+        return found
+
+    return w.op(
+        [
+            lambda tx: tx.save_plan("h", request={"a": 1}, as_of=AS_OF, body=b"\x00\xff", keep_s=keep_s),
+            lambda tx: tx.load_plan(plan_id),
+            lambda tx: tx.expire_plans(),
+            lambda tx: tx.take_cell_changes(limit),
+            fold,
+        ]
+    )

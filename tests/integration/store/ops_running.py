@@ -1,0 +1,87 @@
+"""Random operations on what work runs under, on both stores: pools, workers, leases, tallies, runs."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from tests.integration.store.differential_world import WORKERS, Op, World
+
+from partita.core.store.port import Tx
+from partita.core.store.values import (
+    Pool,
+    PoolUse,
+    RunId,
+    RunState,
+    RunUpdate,
+    Tally,
+    TaskId,
+    TaskState,
+)
+
+
+def pools(w: World) -> Op:
+    names = w.some(["default", "warehouse", "Größe", "none"])
+    pool = Pool(w.one(["warehouse", "Größe"]), w.random.randint(-1, 9) if w.maybe(0.1) else w.random.randint(0, 9))
+    return w.op(
+        [
+            lambda tx: (tx.lock_pools_skip(names), tx.held_slots(names)),
+            lambda tx: tx.set_pool(pool),
+            lambda tx: tx.ensure_pools([Pool("auto", 1), Pool("default", 3)], automatic=True),
+        ]
+    )
+
+
+def hold_slots(w: World) -> Op:
+    uses = [(task_id, PoolUse(w.one(w.db.pool.rows), w.random.randint(1, 3))) for task_id in w.tasks(3)]
+    if w.maybe(0.05):
+        uses.append((TaskId(1), PoolUse("no such pool", 1)))
+    return lambda tx: tx.hold_slots(uses)
+
+
+def release_slots(w: World) -> Op:
+    ids = w.tasks(6)
+    return lambda tx: tx.release_slots(ids)
+
+
+def workers(w: World) -> Op:
+    worker, lease_s, ids = w.one(WORKERS), w.one([-1.5, 0, 1000.25]), w.some(WORKERS, 2)
+    return w.op(
+        [
+            lambda tx: tx.put_worker(worker, "host", 12, 4, lease_s),
+            lambda tx: tx.renew_lease(worker, lease_s),
+            lambda tx: tx.retire_worker(worker),
+            lambda tx: tx.lock_lapsed_workers_skip(2),
+            lambda tx: tx.mark_workers_gone(ids),
+            lambda tx: tx.live_workers(),
+            lambda tx: tx.read_pulse(),
+            lambda tx: tx.set_pulse(),
+            lambda tx: tx.extend_leases(2.5),
+        ]
+    )
+
+
+def tallies(w: World) -> Op:
+    runs = sorted(w.db.run.rows) or [RunId(1)]
+    rows = [Tally(w.one(runs), w.one([TaskState.SUCCESS, TaskState.FAILED]), 2) for _ in range(w.random.randint(0, 3))]
+    limit = w.random.randint(1, 3)
+    return w.op([lambda tx: tx.append_tallies(rows), lambda tx: tx.take_tallies(limit)])
+
+
+def runs(w: World) -> Op:
+    ids, seed = w.some(sorted(w.db.run.rows)), w.random.getrandbits(32)
+
+    def write(tx: Tx) -> Any:
+        random = Random(seed)
+        found = tx.lock_runs(ids)
+        updates = []
+        for run in found:
+            ends = random.random() < 0.3
+            state = random.choice(list(RunState)) if ends else RunState.RUNNING
+            expected = run.state if random.random() > 0.05 else RunState.CANCELLED
+            finished_at = tx.now() if state is not RunState.RUNNING else None
+            updates.append(RunUpdate(run.id, expected, state, {"success": 2}, random.random() < 0.5, finished_at))
+        tx.write_runs(updates)
+        return found, tx.read_runs(ids)
+
+    return write
