@@ -94,6 +94,20 @@ def test_materialize_waits_and_tells_the_end(world: Any, partita: Partita) -> No
     assert summary.cause.kind == "cli"
 
 
+def test_everything_blocked_is_exit_code_1_with_the_reason(world: Any, partita: Partita) -> None:
+    world.activate()
+    code, out, err = partita("materialize", "delays", "--partition", "2013-01-05", "--yes")
+    assert code == 1
+    assert out.splitlines()[0] == "Nothing to do; 1 cell is blocked"
+    assert "nothing can run: 1 cell of delays: raw/flights 2013-01-05 is missing and not in the plan" in err
+    code, out, err = partita("materialize", "delays", "--partition", "2013-01-05", "--yes", "--json")
+    assert (code, json.loads(out)["run"]) == (1, None)
+    assert json.loads(out)["plan"]["blocked"][0]["reason"] == "upstream_missing"
+    code, _, _ = partita("plan", "delays", "--partition", "2013-01-05")
+    assert code == 0, "looking is no wish"
+    assert world.services.runs.page().total == 0
+
+
 def test_a_failed_run_is_exit_code_1_with_the_errors_and_where_to_read_on(world: Any, partita: Partita) -> None:
     world.activate()
     with worker(world, result=world.failed):

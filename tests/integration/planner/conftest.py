@@ -5,28 +5,16 @@ The same stage stands on Postgres and on the in-memory store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
 import pytest
+from tests.unit.planner.conftest import spec
 
-from partita.assets import (
-    AssetKey,
-    AssetSpec,
-    InputSpec,
-    PartitionsDef,
-    Snapshot,
-    StepSpec,
-    asset_key,
-    canonical_json,
-    default_mapping,
-    snapshot_hash,
-    to_spec,
-)
-from partita.assets import Mapping as PartitionMapping
+from partita.assets import AssetKey, AssetSpec, Snapshot, StepSpec, canonical_json, snapshot_hash
 from partita.core.automation import run_automation, run_replans
 from partita.core.automation.replan import TxCells
 from partita.core.automation.values import Automated
@@ -50,35 +38,6 @@ from partita.core.store.postgres import PostgresStore
 from partita.core.store.values import AttemptOutcome, CellRef, SnapshotId, WorkerId
 
 _workers = count(1)
-
-
-def spec(
-    key: str,
-    partitions: PartitionsDef | None = None,
-    inputs: Mapping[str, tuple[PartitionsDef | None, PartitionMapping | None]] | None = None,
-    *,
-    step: str = "",
-    code: str = "1",
-    **more: Any,
-) -> AssetSpec:
-    """An asset; `inputs` give per upstream its partitions (for the default mapping) and a mapping."""
-    found = tuple(
-        InputSpec(
-            name=up.replace("/", "_"),
-            upstream=asset_key(up),
-            mapping=to_spec(mapping if mapping is not None else default_mapping(partitions, up_partitions)),
-        )
-        for up, (up_partitions, mapping) in (inputs or {}).items()
-    )
-    return AssetSpec(
-        key=asset_key(key),
-        step=step or key,
-        partitions=to_spec(partitions),
-        inputs=found,
-        fingerprint=f"code-{code}",
-        dependency_hash="-".join(one.upstream for one in found) or "none",
-        **more,
-    )
 
 
 @dataclass

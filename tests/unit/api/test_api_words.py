@@ -79,6 +79,14 @@ def test_the_text_of_a_static_set_selects_it_again(keys: list[str], chosen: set[
     assert (space.select(text) if text else PartitionSet.empty()) == wanted
 
 
+@pytest.mark.parametrize("word", ["missing", "stale", "Failed", "all", "latest", "latest 3"])
+def test_a_key_that_is_a_word_of_the_grammar_is_quoted(word: str) -> None:
+    space = space_of(Static("a", word), AT)
+    text = ranges_text(space, PartitionSet(((1, 2),)))
+    assert text == f'"{word}"'
+    assert space.select(text) == PartitionSet(((1, 2),))
+
+
 @given(keys=_ODD, days=st.tuples(st.integers(0, 4), st.integers(0, 4)), chosen=st.sets(st.integers(0, 5), min_size=1))
 def test_the_text_of_a_box_selects_it_again(keys: list[str], days: tuple[int, int], chosen: set[int]) -> None:
     space = space_of(Multi(day=Daily("2013-01-01", end="2013-01-06"), o=Static(*keys)), AT)

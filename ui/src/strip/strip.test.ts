@@ -16,7 +16,19 @@ function days(n: number, start = "2013-01-01"): Bucket[] {
 describe("selection text", () => {
   it("quotes exactly the keys that could be misread", () => {
     for (const key of ["2013-01-01", "2013-01-01T00:00-05:00", "EWR", "Zürich", "a.b"]) expect(quoteKey(key)).toBe(key);
-    for (const key of ["north, east", "a..b", "west; coast", "x=1", "all", "latest", 'say "hi"', "a\\b", "two words"]) {
+    for (const key of [
+      "north, east",
+      "a..b",
+      "west; coast",
+      "x=1",
+      "all",
+      "latest",
+      "missing",
+      "Failed",
+      'say "hi"',
+      "a\\b",
+      "two words",
+    ]) {
       expect(quoteKey(key).startsWith('"')).toBe(true);
       expect(unquoteKey(quoteKey(key))).toBe(key);
     }

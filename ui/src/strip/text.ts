@@ -11,7 +11,7 @@ export type Parsed = { dim: string | null; terms: Term[] }[];
 const PLAIN = /^[\p{L}\p{N}_+:/-](?:[\p{L}\p{N}_+:/-]|\.(?!\.))*$/u;
 
 export function quoteKey(key: string): string {
-  if (PLAIN.test(key) && !/^(all|latest)$/i.test(key) && !key.endsWith(".")) return key;
+  if (PLAIN.test(key) && !/^(all|latest|missing|stale|failed)$/i.test(key) && !key.endsWith(".")) return key;
   return `"${key.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 

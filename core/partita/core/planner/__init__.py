@@ -6,7 +6,14 @@ from partita.core.planner.estimate import Durations, Work, critical_path, estima
 from partita.core.planner.launch import to_launch
 from partita.core.planner.partition_words import key_text, partitions_text, range_text, span_text
 from partita.core.planner.plan import PlanChanged, PlanReader, PoolLoad, plan, replan
-from partita.core.planner.render import blocked_count, blocked_hint, blocked_text, render_text, sentence
+from partita.core.planner.render import (
+    blocked_count,
+    blocked_hint,
+    blocked_summary,
+    blocked_text,
+    render_text,
+    sentence,
+)
 from partita.core.planner.tasks import PlanTask, plan_tasks
 from partita.core.planner.values import (
     DEFAULT_MODE,
@@ -40,6 +47,7 @@ __all__ = [
     "Work",
     "blocked_count",
     "blocked_hint",
+    "blocked_summary",
     "blocked_text",
     "critical_path",
     "decode_plan",

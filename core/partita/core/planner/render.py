@@ -44,6 +44,16 @@ def blocked_count(plan: Plan) -> int:
     return sum(len(found) for found in cells.values())
 
 
+def blocked_summary(plan: Plan) -> str:
+    """Of the first blocked asset how many cells and why, then how many more: one line for a refusal. "" when none are."""
+    if not plan.blocked:
+        return ""
+    first = plan.blocked[0]
+    more = blocked_count(plan) - len(first.cells)
+    rest = f"; and {_n(more, 'cell', 'cells')} more" if more > 0 else ""
+    return f"{_n(len(first.cells), 'cell', 'cells')} of {first.key}: {blocked_text(first)}{rest}"
+
+
 def blocked_text(one: Blocked) -> str:
     """Why these cells cannot run."""
     names = [" × ".join(split_key(key) or (key,)) for key in one.absent[:3]]

@@ -67,7 +67,7 @@ def materialize(
     detach: o.Detach = False,
     as_json: o.Json = False,
 ) -> None:
-    """Plan, ask, run, and wait for the end. Exit code 1 when the run fails."""
+    """Plan, ask, run, and wait for the end. Exit code 1 when the run fails, or when everything asked for is blocked."""
     asked = o.Asked(selection, partitions, partition, lower, upper, mode, upstream, downstream, param)
     _act(asked, intent="run", yes=yes, detach=detach, output=Output(json=as_json))
 
@@ -160,6 +160,7 @@ def _act(
     name: str | None = None,
     max_active: int | None = None,
 ) -> None:
+    from partita.core.planner import blocked_summary
     from partita.ui.api.models import LaunchRequest
     from partita.ui.cli.session import session
 
@@ -167,7 +168,12 @@ def _act(
     with session() as opened:
         preview = _preview(opened, request, output)
         if preview.plan.empty:
-            output.value({"plan": preview.view(), "run": None, "backfill_id": None}) if output.json else None
+            if output.json:
+                output.value({"plan": preview.view(), "run": None, "backfill_id": None})
+            if preview.plan.blocked:
+                # Asked for and not made: a script that goes on as if it were there would be wrong.
+                output.err.print(f"nothing can run: {blocked_summary(preview.plan)}", soft_wrap=True)
+                raise typer.Exit(FAILED)
             return
         count = preview.plan.cell_count
         output.confirm(f"Materialize {count} {'cell' if count == 1 else 'cells'}?", yes=yes)

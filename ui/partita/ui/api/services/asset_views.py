@@ -23,6 +23,7 @@ from partita.assets import (
     TimePartitions,
     next_fires,
 )
+from partita.assets.partitions.grammar import STATUS_WORDS
 from partita.assets.partitions.multi import ProductSpace
 from partita.assets.specs import BatchSpec, CheckSpec, DimensionPairSpec
 from partita.core.catalog import Catalog, CatalogAsset
@@ -34,6 +35,8 @@ from partita.ui.api.services.board import Codes
 
 _KEYS_SHOWN = 200
 _RUNS_SHOWN = 6
+_WORD = re.compile(rf"all|latest(\s+\d+)?|{'|'.join(STATUS_WORDS)}", re.IGNORECASE)
+"""Keys that the grammar would read as one of its words."""
 _FRESH = STATES.index("fresh")
 _CADENCES: tuple[tuple[Cadence, re.Pattern[str]], ...] = (
     ("hour", re.compile(r"\d+ \* \* \* \*")),
@@ -246,7 +249,7 @@ def _box_text(space: ProductSpace, chosen: PartitionSet) -> str | None:
 
 def _quoted(key: str) -> str:
     """A key as it may stand in a selection: quoted when the grammar would read it otherwise."""
-    plain = not re.search(r'[",;=\[]|\.\.|^\.|\.$', key) and not re.fullmatch(r"(?i)all|latest(\s+\d+)?", key)
+    plain = not re.search(r'[",;=\[]|\.\.|^\.|\.$', key) and not _WORD.fullmatch(key)
     return key if plain else json.dumps(key, ensure_ascii=False)
 
 
