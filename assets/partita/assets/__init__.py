@@ -68,42 +68,44 @@ from partita.assets.partitions.multi import ProductSpace
 from partita.assets.partitions.sets import PartitionSet
 from partita.assets.partitions.space import PartitionSpace, Window
 from partita.assets.partitions.time import TimeSpace
-from partita.assets.selection import select_assets
-from partita.assets.spec_values import from_spec, mapping_from_spec, mapping_to_spec, to_spec
-from partita.assets.specs import (
+from partita.assets.scheme_specs import (
     AllSpec,
-    AnyBatchSpec,
-    AssetSpec,
-    AutomationSpec,
-    BatchSpec,
     CalendarSpec,
-    CheckSpec,
     DimensionPairSpec,
     DimensionSpec,
     DimensionsSpec,
     DynamicSpec,
-    EagerSpec,
     IdentitySpec,
-    InputSpec,
     LastSpec,
-    ManualSpec,
     MappingSpec,
-    ModuleSpec,
     MultiSpec,
     PartitionsSpec,
-    PerBatchSpec,
-    PoolUse,
-    RetrySpec,
     RollingSpec,
-    SingleBatchSpec,
-    Snapshot,
-    SourceRef,
     SpecificSpec,
     StaticSpec,
     StaticTableSpec,
-    StepSpec,
     TimeOverlapSpec,
     TimeSpec,
+)
+from partita.assets.selection import select_assets
+from partita.assets.spec_values import from_spec, mapping_from_spec, mapping_to_spec, to_spec
+from partita.assets.specs import (
+    AnyBatchSpec,
+    AssetSpec,
+    AutomationSpec,
+    BatchSpec,
+    CheckSpec,
+    EagerSpec,
+    InputSpec,
+    ManualSpec,
+    ModuleSpec,
+    PerBatchSpec,
+    PoolUse,
+    RetrySpec,
+    SingleBatchSpec,
+    Snapshot,
+    SourceRef,
+    StepSpec,
     UpToBatchSpec,
     canonical_json,
     snapshot_hash,

@@ -15,7 +15,13 @@ Part = str | bytes | int
 
 
 def hash64(*parts: Part) -> int:
-    """Hash the parts, each with its kind and length in front, to an unsigned 64-bit integer."""
+    """Hash the parts, each with its kind and length in front, to an unsigned 64-bit integer; the same on every machine.
+
+    >>> hash64("ab", "c") == hash64("a", "bc")
+    False
+    >>> hash64("orders", 7)
+    8704356835758318414
+    """
     state = blake2b(digest_size=8)
     for part in parts:
         kind, body = _encode(part)
@@ -24,17 +30,33 @@ def hash64(*parts: Part) -> int:
 
 
 def cell_hash(partition_key: str, data_version: str) -> int:
-    """Hash of one cell holding one data version (unsigned 64-bit)."""
+    """Hash of one cell holding one data version (unsigned 64-bit): other data, other hash.
+
+    >>> cell_hash("2026-03-01", "v1") == cell_hash("2026-03-01", "v2")
+    False
+    """
     return hash64("cell", partition_key, data_version)
 
 
 def input_factor(upstream_asset_id: int, input_name: str) -> int:
-    """The odd 64-bit multiplier of one input; odd, so that multiplication by it loses nothing."""
+    """The odd 64-bit multiplier of one input; odd, so that multiplication by it loses nothing.
+
+    >>> input_factor(7, "orders") % 2
+    1
+    """
     return hash64("input", upstream_asset_id, input_name) | 1
 
 
 def digest_of_inputs(items: Iterable[tuple[int, str, int]]) -> int:
-    """Digest of (upstream asset id, input name, sum of cell hashes) over all inputs of a cell, modulo 2^64."""
+    """Digest of (upstream asset id, input name, sum of cell hashes) over all inputs of a cell, modulo 2^64.
+
+    It is linear, so that the digest of a range of cells is a difference of two sums.
+
+    >>> first, second = cell_hash("2026-03-01", "v1"), cell_hash("2026-03-02", "v1")
+    >>> whole = digest_of_inputs([(7, "orders", first + second)])
+    >>> whole == digest_of_inputs([(7, "orders", first), (7, "orders", second)])
+    True
+    """
     return sum(input_factor(asset_id, name) * cells for asset_id, name, cells in items) & MASK64
 
 

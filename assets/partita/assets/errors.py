@@ -14,6 +14,11 @@ class PartitaError(Exception):
     """Root of every error that partita raises on purpose.
 
     `what` names the thing, `rule` the rule that it broke, `fix` what to do; the last two may be empty.
+
+    >>> raise PartitaError("pool 'db' has 0 slots", rule="a pool has one slot or more", fix="remove it, or give it slots")
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.PartitaError: pool 'db' has 0 slots; a pool has one slot or more; remove it, or give it slots
     """
 
     def __init__(self, what: str, *, rule: str = "", fix: str = "") -> None:
@@ -31,19 +36,46 @@ class PartitaError(Exception):
 
 
 class DefinitionError(PartitaError):
-    """A definition (key, partition scheme, mapping, cron, zone) that can not be right."""
+    """A definition (key, partition scheme, mapping, cron, zone) that can not be right.
+
+    >>> Daily("2026-01-01", tz="Europe/Berln")
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: time zone 'Europe/Berln' is not known; ...; did you mean 'Europe/Berlin' or ...
+    """
 
 
 class UnknownPartition(DefinitionError):
-    """A partition key that does not name a partition existing at the asked instant."""
+    """A partition key that does not name a partition existing at the asked instant.
+
+    >>> space_of(Static("EWR", "JFK", "LGA"), datetime(2026, 3, 1, tzinfo=UTC)).ordinal_of("JFX")
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.UnknownPartition: partition 'JFX' does not exist; did you mean 'JFK'?
+    """
 
 
 class UnknownAsset(DefinitionError):
-    """An asset key that no location defines."""
+    """An asset key that no location defines.
+
+    >>> AssetGraph([AssetSpec(key="raw/orders")]).asset("raw/order")
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.UnknownAsset: asset 'raw/order' does not exist; no location defines it; did you mean 'raw/orders'?
+    """
 
 
 class CycleError(DefinitionError):
-    """Assets that depend on themselves, directly or through others; `path` starts and ends at the same key."""
+    """Assets that depend on themselves, directly or through others; `path` starts and ends at the same key.
+
+    >>> def reads(key: str, upstream: str) -> AssetSpec:
+    ...     return AssetSpec(key=key, inputs=[InputSpec(name=upstream, upstream=upstream, mapping=AllSpec())])
+    >>> try:
+    ...     AssetGraph([reads("a", "b"), reads("b", "a")])
+    ... except CycleError as refused:
+    ...     refused.path
+    ('a', 'b', 'a')
+    """
 
     def __init__(self, what: str, *, rule: str = "", fix: str = "", path: tuple[str, ...] = ()) -> None:
         super().__init__(what, rule=rule, fix=fix)
@@ -54,11 +86,23 @@ class CycleError(DefinitionError):
 
 
 class SelectionError(PartitaError):
-    """A selection text (of assets or of partitions) that does not parse or names nothing."""
+    """A selection text (of assets or of partitions) that does not parse or names nothing.
+
+    >>> space_of(Daily("2026-03-01"), datetime(2026, 4, 1, tzinfo=UTC)).select("2026-03-09..2026-03-02")
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.SelectionError: range '2026-03-09..2026-03-02' is empty; ...; swap the two: 2026-03-02..2026-03-09
+    """
 
 
 def suggest(name: str, candidates: Iterable[str]) -> str:
-    """Return "did you mean X or Y?" for the candidates nearest to `name`, or "" when none is near."""
+    """Return "did you mean X or Y?" for the candidates nearest to `name`, or "" when none is near.
+
+    >>> suggest("order", ["orders", "airlines"])
+    "did you mean 'orders'?"
+    >>> suggest("order", ["airlines"])
+    ''
+    """
     near = get_close_matches(name, list(dict.fromkeys(candidates)), n=3, cutoff=0.6)
     if not near:
         return ""

@@ -16,8 +16,9 @@ from partita.assets.errors import CycleError, DefinitionError, UnknownAsset, sug
 from partita.assets.keys import AssetKey
 from partita.assets.mappings.own import self_mapping
 from partita.assets.partitions.definitions import PartitionsDef
+from partita.assets.scheme_specs import MappingSpec
 from partita.assets.spec_values import from_spec, mapping_from_spec
-from partita.assets.specs import AssetSpec, InputSpec, MappingSpec
+from partita.assets.specs import AssetSpec, InputSpec
 
 if TYPE_CHECKING:
     import networkx
@@ -26,14 +27,29 @@ Edge = tuple[AssetKey, InputSpec]
 
 
 class CriticalPath(NamedTuple):
-    """The longest chain of dependent assets and the sum of its durations."""
+    """The longest chain of dependent assets and the sum of its durations.
+
+    >>> read = InputSpec(name="orders", upstream="orders", mapping=IdentitySpec())
+    >>> graph = AssetGraph([AssetSpec(key="orders"), AssetSpec(key="totals", inputs=[read])])
+    >>> graph.critical_path({"orders": 90.0, "totals": 30.0})
+    CriticalPath(path=('orders', 'totals'), length=120.0)
+    """
 
     path: tuple[AssetKey, ...]
     length: float
 
 
 class AssetGraph:
-    """All assets and their edges. Items are specs, or (location, spec) pairs."""
+    """All assets and their edges. Items are specs, or (location, spec) pairs.
+
+    >>> def reads(key: str, *upstream: str) -> AssetSpec:
+    ...     return AssetSpec(key=key, inputs=[InputSpec(name=up, upstream=up, mapping=AllSpec()) for up in upstream])
+    >>> graph = AssetGraph([reads("delays", "flights", "weather"), reads("flights"), reads("weather"), reads("map", "delays")])
+    >>> graph.waves()
+    (('flights', 'weather'), ('delays',), ('map',))
+    >>> sorted(graph.ancestors("map", depth=1))
+    ['delays']
+    """
 
     def __init__(self, assets: Iterable[AssetSpec | tuple[str, AssetSpec]]) -> None:
         self._locations: dict[AssetKey, str] = {}
@@ -220,7 +236,11 @@ class AssetGraph:
 
 
 def reaches_back(mapping: MappingSpec) -> bool:
-    """True when an asset may depend on itself by this mapping: on earlier partitions, the current one left out."""
+    """True when an asset may depend on itself by this mapping: on earlier partitions, the current one left out.
+
+    >>> reaches_back(TimeOverlapSpec(offset_start=-7, offset_end=-1)), reaches_back(IdentitySpec())
+    (True, False)
+    """
     try:
         self_mapping(mapping_from_spec(mapping))
     except DefinitionError:

@@ -14,10 +14,24 @@ from typing import NewType
 from partita.assets.errors import DefinitionError
 
 AssetKey = NewType("AssetKey", str)
+"""A validated key of an asset (text); made by `asset_key`.
+
+>>> AssetKey("raw/orders")
+'raw/orders'
+"""
 PartitionKey = NewType("PartitionKey", str)
+"""A validated stored key of a partition (text); made by `partition_key` and `join_key`, listed by a space.
+
+>>> PartitionKey("2026-03-01")
+'2026-03-01'
+"""
 
 UNPARTITIONED = PartitionKey("")
-"""The stored key of the one partition of an unpartitioned asset."""
+"""The stored key of the one partition of an unpartitioned asset.
+
+>>> space_of(None, datetime(2026, 3, 1, tzinfo=UTC)).keys_of([0]) == [UNPARTITIONED]
+True
+"""
 
 MAX_PARTITION_KEY_BYTES = 1000
 """Of UTF-8, in one dimension. Keys are indexed: Postgres takes 2,700 bytes of all dimensions together."""
@@ -30,7 +44,15 @@ _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_./-]+")
 
 
 def asset_key(text: str) -> AssetKey:
-    """Validate `text` as an asset key (`segment/segment`); raises DefinitionError."""
+    """Validate `text` as an asset key (`segment/segment`); raises DefinitionError.
+
+    >>> asset_key("raw/orders")
+    'raw/orders'
+    >>> asset_key("raw orders")
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: asset key 'raw orders' is not legal; ...; for example 'raw_orders'
+    """
     if not _ASSET_KEY.fullmatch(text):
         legal = "/".join(part for part in _NOT_ALLOWED.sub("_", text).split("/") if part)
         raise DefinitionError(
@@ -47,7 +69,15 @@ def asset_key(text: str) -> AssetKey:
 
 
 def partition_key(text: str) -> PartitionKey:
-    """Validate `text` as the key of one partition in one dimension; raises DefinitionError."""
+    """Validate `text` as the key of one partition in one dimension; raises DefinitionError.
+
+    >>> partition_key("São Paulo / 東京")
+    'São Paulo / 東京'
+    >>> partition_key(" EWR")
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: partition key ' EWR' is not legal; ...
+    """
     if not text:
         rule = "a partition key is not empty"
     elif text != text.strip():
@@ -66,7 +96,11 @@ def partition_key(text: str) -> PartitionKey:
 
 
 def join_key(parts: Sequence[str]) -> PartitionKey:
-    """Return the stored form of a multi-dimensional key, its parts in the definition's order of dimensions."""
+    r"""Return the stored form of a multi-dimensional key, its parts in the definition's order of dimensions.
+
+    >>> join_key(["2026-03-01", 'a "b", c'])
+    '["2026-03-01","a \\"b\\", c"]'
+    """
     return PartitionKey(f"[{','.join(map(json_text, parts))}]")
 
 
@@ -76,7 +110,13 @@ def json_text(part: str) -> str:
 
 
 def split_key(key: str) -> tuple[str, ...] | None:
-    """Return the dimension keys of a stored multi-dimensional key; None when `key` is not in that form."""
+    """Return the dimension keys of a stored multi-dimensional key; None when `key` is not in that form.
+
+    >>> split_key('["2026-03-01","EWR"]')
+    ('2026-03-01', 'EWR')
+    >>> split_key("2026-03-01") is None
+    True
+    """
     try:
         parts = json.loads(key)
     except ValueError:

@@ -44,7 +44,16 @@ Keys = frozenset[AssetKey]
 
 
 def select_assets(graph: AssetGraph, text: str) -> tuple[AssetKey, ...]:
-    """The selected assets in topological order; raises SelectionError, with a suggestion for unknown names."""
+    """The selected assets in topological order; raises SelectionError, with a suggestion for unknown names.
+
+    >>> def reads(key: str, *upstream: str) -> AssetSpec:
+    ...     return AssetSpec(key=key, inputs=[InputSpec(name=up, upstream=up, mapping=AllSpec()) for up in upstream])
+    >>> graph = AssetGraph([reads("raw/flights"), reads("delays", "raw/flights"), reads("report", "delays")])
+    >>> select_assets(graph, "flights+1")
+    ('raw/flights', 'delays')
+    >>> select_assets(graph, "+report and not raw/*")
+    ('delays', 'report')
+    """
     tokens = _tokens(text)
     if not tokens:
         raise SelectionError("the asset selection is empty", fix="write '*' for every asset")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import assert_never, overload
 
-from partita.assets import specs
+from partita.assets import scheme_specs as specs
 from partita.assets.mappings import definitions as mappings
 from partita.assets.partitions.business import BusinessDays
 from partita.assets.partitions.definitions import (
@@ -41,7 +41,13 @@ def to_spec(value: PartitionsDef) -> AnyPartitionsSpec: ...
 @overload
 def to_spec(value: mappings.Mapping) -> AnyMappingSpec: ...
 def to_spec(value: PartitionsDef | mappings.Mapping | None) -> AnyPartitionsSpec | AnyMappingSpec | None:
-    """The snapshot model of a partition definition or a mapping; None (unpartitioned) stays None."""
+    """The snapshot model of a partition definition or a mapping; None (unpartitioned) stays None.
+
+    >>> to_spec(Daily("2026-03-01", tz="Europe/Berlin")).start
+    '2026-03-01T00:00'
+    >>> to_spec(TimeOverlap(-1, 0))
+    TimeOverlapSpec(type='time_overlap', offset_start=-1, offset_end=0, unit='downstream', edge='require')
+    """
     if value is None:
         return None
     if isinstance(value, MultiPartitions):
@@ -59,7 +65,15 @@ def from_spec(spec: AnyPartitionsSpec) -> PartitionsDef: ...
 @overload
 def from_spec(spec: AnyMappingSpec) -> mappings.Mapping: ...
 def from_spec(spec: AnyPartitionsSpec | AnyMappingSpec | None) -> PartitionsDef | mappings.Mapping | None:
-    """The domain value of a snapshot model; raises DefinitionError when the model says something illegal."""
+    """The domain value of a snapshot model; raises DefinitionError when the model says something illegal.
+
+    >>> from_spec(StaticSpec(keys=["EWR", "JFK"]))
+    StaticPartitions(keys=('EWR', 'JFK'))
+    >>> from_spec(TimeSpec(cron="0 0 * * *", start="2026-03-01", tz="Mars/Base"))
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: time zone 'Mars/Base' is not known; ...
+    """
     if spec is None:
         return None
     if isinstance(spec, specs.MultiSpec):
@@ -70,7 +84,11 @@ def from_spec(spec: AnyPartitionsSpec | AnyMappingSpec | None) -> PartitionsDef 
 
 
 def mapping_to_spec(value: mappings.Mapping) -> AnyMappingSpec:
-    """The snapshot model of a mapping."""
+    """The snapshot model of a mapping.
+
+    >>> mapping_to_spec(Specific(("de", "fr")))
+    SpecificSpec(type='specific', keys=('de', 'fr'))
+    """
     if isinstance(value, mappings.Dimensions):
         pairs = tuple(
             specs.DimensionPairSpec(up=pair.up, down=pair.down, mapping=_dimension_to(pair.mapping))
@@ -81,7 +99,11 @@ def mapping_to_spec(value: mappings.Mapping) -> AnyMappingSpec:
 
 
 def mapping_from_spec(spec: AnyMappingSpec) -> mappings.Mapping:
-    """The mapping of a snapshot model."""
+    """The mapping of a snapshot model.
+
+    >>> mapping_from_spec(RollingSpec(n=7, unit="days"))
+    Rolling(n=7, unit='days', edge='require', current=True)
+    """
     if isinstance(spec, specs.DimensionsSpec):
         pairs = tuple(mappings.DimensionPair(one.up, one.down, _dimension_from(one.mapping)) for one in spec.pairs)
         return mappings.Dimensions(pairs)

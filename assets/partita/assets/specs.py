@@ -11,10 +11,10 @@ import json
 from hashlib import sha256
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, field_validator
 
 from partita.assets.keys import AssetKey, asset_key
-from partita.assets.partitions.definitions import DYNAMIC_CAP
+from partita.assets.scheme_specs import MappingSpec, PartitionsSpec, Spec
 
 
 def _valid_key(text: str) -> AssetKey:
@@ -27,149 +27,12 @@ def _valid_key(text: str) -> AssetKey:
 Key = Annotated[AssetKey, AfterValidator(_valid_key)]
 
 
-class Spec(BaseModel):
-    """Base of all snapshot models: frozen, and strict about unknown fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class CalendarSpec(Spec):
-    """Wire form of BusinessDays; holidays are ISO dates."""
-
-    weekdays: tuple[str, ...]
-    holidays: tuple[str, ...] = ()
-
-
-class TimeSpec(Spec):
-    """Wire form of TimePartitions; start and end are ISO wall times of tz."""
-
-    kind: Literal["time"] = "time"
-    cron: str
-    start: str
-    end: str | None = None
-    tz: str = "UTC"
-    horizon: int = 0
-    exclude: tuple[str, ...] = ()
-    calendar: CalendarSpec | None = None
-
-
-class StaticSpec(Spec):
-    """Wire form of StaticPartitions."""
-
-    kind: Literal["static"] = "static"
-    keys: tuple[str, ...]
-
-
-class DynamicSpec(Spec):
-    """Wire form of DynamicPartitions."""
-
-    kind: Literal["dynamic"] = "dynamic"
-    name: str
-    cap: int = DYNAMIC_CAP
-    ttl_s: float | None = None
-
-
-SinglePartitionsSpec = Annotated[TimeSpec | StaticSpec | DynamicSpec, Field(discriminator="kind")]
-
-
-class DimensionSpec(Spec):
-    """One named dimension of a multi scheme."""
-
-    name: str
-    partitions: SinglePartitionsSpec
-
-
-class MultiSpec(Spec):
-    """Wire form of MultiPartitions; the order of dimensions counts."""
-
-    kind: Literal["multi"] = "multi"
-    dims: tuple[DimensionSpec, ...]
-
-
-PartitionsSpec = Annotated[TimeSpec | StaticSpec | DynamicSpec | MultiSpec, Field(discriminator="kind")]
-
-
-class IdentitySpec(Spec):
-    """Wire form of Identity."""
-
-    type: Literal["identity"] = "identity"
-
-
-class TimeOverlapSpec(Spec):
-    """Wire form of TimeOverlap."""
-
-    type: Literal["time_overlap"] = "time_overlap"
-    offset_start: int = 0
-    offset_end: int = 0
-    unit: Literal["downstream", "upstream"] = "downstream"
-    edge: Literal["require", "clip"] = "require"
-
-
-class RollingSpec(Spec):
-    """Wire form of Rolling."""
-
-    type: Literal["rolling"] = "rolling"
-    n: int
-    unit: Literal["hours", "days", "weeks", "months", "years"]
-    edge: Literal["require", "clip"] = "require"
-    current: bool = True
-
-
-class AllSpec(Spec):
-    """Wire form of All."""
-
-    type: Literal["all"] = "all"
-
-
-class LastSpec(Spec):
-    """Wire form of Last."""
-
-    type: Literal["last"] = "last"
-
-
-class SpecificSpec(Spec):
-    """Wire form of Specific."""
-
-    type: Literal["specific"] = "specific"
-    keys: tuple[str, ...]
-
-
-class StaticTableSpec(Spec):
-    """Wire form of StaticTable: (downstream key, upstream keys)."""
-
-    type: Literal["static_table"] = "static_table"
-    table: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-DimensionMappingSpec = Annotated[
-    IdentitySpec | TimeOverlapSpec | RollingSpec | AllSpec | LastSpec | SpecificSpec | StaticTableSpec,
-    Field(discriminator="type"),
-]
-
-
-class DimensionPairSpec(Spec):
-    """Wire form of DimensionPair."""
-
-    up: str
-    down: str | None
-    mapping: DimensionMappingSpec
-
-
-class DimensionsSpec(Spec):
-    """Wire form of Dimensions."""
-
-    type: Literal["dimensions"] = "dimensions"
-    pairs: tuple[DimensionPairSpec, ...]
-
-
-MappingSpec = Annotated[
-    IdentitySpec | TimeOverlapSpec | RollingSpec | AllSpec | LastSpec | SpecificSpec | StaticTableSpec | DimensionsSpec,
-    Field(discriminator="type"),
-]
-
-
 class RetrySpec(Spec):
-    """How failed attempts are repeated: `max_retries` after the first; delays in seconds."""
+    """How failed attempts are repeated: `max_retries` after the first; delays in seconds.
+
+    >>> AssetSpec(key="orders", retries=RetrySpec(max_retries=3, delay_s=30.0)).retries.backoff
+    'fixed'
+    """
 
     max_retries: int = Field(0, ge=0)
     delay_s: float = Field(0.0, ge=0)
@@ -179,7 +42,12 @@ class RetrySpec(Spec):
 
 
 class InputSpec(Spec):
-    """One upstream of an asset; `location` is set when the upstream is declared as remote."""
+    """One upstream of an asset; `location` is set when the upstream is declared as remote.
+
+    >>> flights = InputSpec(name="flights", upstream="raw/flights", mapping=IdentitySpec())
+    >>> flights.kind, flights.location is None
+    ('data', True)
+    """
 
     name: str
     upstream: Key
@@ -189,58 +57,100 @@ class InputSpec(Spec):
 
 
 class EagerSpec(Spec):
-    """Automation: follow every upstream publication."""
+    """Automation: follow every upstream publication.
+
+    >>> AssetSpec(key="orders", automation=EagerSpec()).automation.type
+    'eager'
+    """
 
     type: Literal["eager"] = "eager"
 
 
 class ManualSpec(Spec):
-    """Automation: none; people and backfills ask."""
+    """Automation: none; people and backfills ask.
+
+    >>> AssetSpec(key="orders").automation
+    ManualSpec(type='manual')
+    """
 
     type: Literal["manual"] = "manual"
 
 
 AutomationSpec = Annotated[EagerSpec | ManualSpec, Field(discriminator="type")]
+"""Wire form of what asks for partitions without a person, told apart by `type`.
+
+>>> AssetSpec(key="orders", automation={"type": "eager"}).automation
+EagerSpec(type='eager')
+"""
 
 
 class SingleBatchSpec(Spec):
-    """One partition a task."""
+    """One partition a task.
+
+    >>> AssetSpec(key="orders").batch
+    SingleBatchSpec(type='single')
+    """
 
     type: Literal["single"] = "single"
 
 
 class UpToBatchSpec(Spec):
-    """At most n partitions a task."""
+    """At most n partitions a task.
+
+    >>> UpToBatchSpec(n=30)
+    UpToBatchSpec(type='up_to', n=30)
+    """
 
     type: Literal["up_to"] = "up_to"
     n: int = Field(ge=1)
 
 
 class AnyBatchSpec(Spec):
-    """As many partitions a task as the planner likes."""
+    """As many partitions a task as the planner likes.
+
+    >>> AssetSpec(key="orders", batch=AnyBatchSpec()).batch
+    AnyBatchSpec(type='any')
+    """
 
     type: Literal["any"] = "any"
 
 
 class PerBatchSpec(Spec):
-    """One task for each slice: per dimension a duration such as "1d", or "all"."""
+    """One task for each slice: per dimension a duration such as "1d", or "all".
+
+    >>> PerBatchSpec(dims={"hour": "1d", "origin": "all"})
+    PerBatchSpec(type='per', dims={'hour': '1d', 'origin': 'all'})
+    """
 
     type: Literal["per"] = "per"
     dims: dict[str, str]
 
 
 BatchSpec = Annotated[SingleBatchSpec | UpToBatchSpec | AnyBatchSpec | PerBatchSpec, Field(discriminator="type")]
+"""Wire form of how many partitions one task takes, told apart by `type`.
+
+>>> AssetSpec(key="orders", batch={"type": "up_to", "n": 30}).batch
+UpToBatchSpec(type='up_to', n=30)
+"""
 
 
 class PoolUse(Spec):
-    """Slots that one attempt takes of a pool."""
+    """Slots that one attempt takes of a pool.
+
+    >>> AssetSpec(key="orders", pools=[PoolUse(name="warehouse", slots=2)]).pools
+    (PoolUse(name='warehouse', slots=2),)
+    """
 
     name: str
     slots: int = Field(1, ge=1)
 
 
 class SourceRef(Spec):
-    """Where a definition stands; `file` is relative to the root of its location."""
+    """Where a definition stands; `file` is relative to the root of its location.
+
+    >>> SourceRef(module="shop.orders", file="shop/orders.py", line=12).file
+    'shop/orders.py'
+    """
 
     module: str
     file: str
@@ -255,7 +165,12 @@ class SourceRef(Spec):
 
 
 class AssetSpec(Spec):
-    """One asset. `fingerprint` is what staleness compares, `dependency_hash` covers upstreams, names and mappings."""
+    """One asset. `fingerprint` is what staleness compares, `dependency_hash` covers upstreams, names and mappings.
+
+    >>> orders = AssetSpec(key="raw/orders", group="shop", partitions=to_spec(Daily("2026-03-01")))
+    >>> orders.key, orders.kind, orders.batch, from_spec(orders.partitions).tz
+    ('raw/orders', 'asset', SingleBatchSpec(type='single'), 'UTC')
+    """
 
     key: Key
     kind: Literal["asset", "external"] = "asset"
@@ -263,7 +178,7 @@ class AssetSpec(Spec):
     description: str = ""
     group: str = "default"
     owner: str | None = None
-    tags: dict[str, str] = {}
+    tags: dict[str, str] = Field(default_factory=dict)
     kinds: tuple[str, ...] = ()
     partitions: PartitionsSpec | None = None
     inputs: tuple[InputSpec, ...] = ()
@@ -282,7 +197,7 @@ class AssetSpec(Spec):
     isolation: Literal["fork", "spawn"] = "fork"
     observed: bool = False
     source: SourceRef | None = None
-    metadata: dict[str, JsonValue] = {}
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 class StepSpec(Spec):
@@ -290,16 +205,23 @@ class StepSpec(Spec):
 
     `code` says for people what the fingerprint is made of: by `module.name` a digest of each piece's own code, that of the
     function itself under the empty name.
+
+    >>> StepSpec(id="orders+refunds", assets=["orders", "refunds"], function="shop.orders:both").assets
+    ('orders', 'refunds')
     """
 
     id: str
     assets: tuple[Key, ...]
     function: str
-    code: dict[str, str] = {}
+    code: dict[str, str] = Field(default_factory=dict)
 
 
 class CheckSpec(Spec):
-    """A check on one asset; a blocking one must pass before the asset is published."""
+    """A check on one asset; a blocking one must pass before the asset is published.
+
+    >>> CheckSpec(name="has_rows", asset="raw/orders", blocking=True).blocking
+    True
+    """
 
     name: str
     asset: Key
@@ -310,7 +232,11 @@ class CheckSpec(Spec):
 
 
 class ModuleSpec(Spec):
-    """One user module and how its import went. The import time is never serialised, so it is never hashed."""
+    """One user module and how its import went. The import time is never serialised, so it is never hashed.
+
+    >>> print(canonical_json(ModuleSpec(name="shop.orders", import_s=0.4)).decode())
+    {"error":null,"name":"shop.orders","ok":true}
+    """
 
     name: str
     ok: bool = True
@@ -319,7 +245,13 @@ class ModuleSpec(Spec):
 
 
 class Snapshot(Spec):
-    """All definitions of a code location at one code version, in canonical order."""
+    """All definitions of a code location at one code version, in canonical order.
+
+    >>> one = Snapshot(location="shop", assets=[AssetSpec(key="orders"), AssetSpec(key="items")])
+    >>> other = Snapshot(location="shop", assets=[AssetSpec(key="items"), AssetSpec(key="orders")])
+    >>> one == other, snapshot_hash(one) == snapshot_hash(other)
+    (True, True)
+    """
 
     format: int = 1
     location: str
@@ -350,11 +282,21 @@ class Snapshot(Spec):
 
 
 def canonical_json(model: BaseModel) -> bytes:
-    """The one byte form of a model: UTF-8 JSON, keys sorted, no blanks, every field present."""
+    """The one byte form of a model: UTF-8 JSON, keys sorted, no blanks, every field present.
+
+    >>> canonical_json(to_spec(Static("東京"))).decode()
+    '{"keys":["東京"],"kind":"static"}'
+    """
     plain = model.model_dump(mode="json")
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 def snapshot_hash(snapshot: Snapshot) -> str:
-    """SHA-256 (hex) of the canonical bytes."""
+    """SHA-256 (hex) of the canonical bytes.
+
+    >>> len(snapshot_hash(Snapshot(location="shop")))
+    64
+    >>> snapshot_hash(Snapshot(location="shop")) == snapshot_hash(Snapshot(location="lab"))
+    False
+    """
     return sha256(canonical_json(snapshot)).hexdigest()

@@ -20,7 +20,12 @@ METADATA_DEPTH = 100  # well below what recursive readers of it can take
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A half-open stretch of time; both ends are aware and in the asset's zone."""
+    """A half-open stretch of time [start, end); both ends are aware datetimes in the asset's zone.
+
+    >>> day = TimeSpan(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
+    >>> day.end - day.start
+    datetime.timedelta(days=1)
+    """
 
     start: datetime
     end: datetime
@@ -28,7 +33,19 @@ class TimeSpan:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One partition of a task. `key` is the stored key; `dimensions` holds the keys by name for Multi(...)."""
+    """One partition of a task. `key` is the stored key ("" when unpartitioned); `dimensions` holds the keys by name for
+    Multi(...).
+
+    `start` and `end` (exclusive) are aware datetimes in the asset's zone; PartitaError without a time window.
+
+    >>> day = TimeSpan(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
+    >>> Partition("2026-03-01", day).start.isoformat()
+    '2026-03-01T00:00:00+00:00'
+    >>> Partition("EWR").start
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.PartitaError: partition 'EWR' has no time window; ...; use .key or .dimensions
+    """
 
     key: str
     window: TimeSpan | None = None
@@ -55,7 +72,21 @@ class Partition:
 
 
 class Context:
-    """The first-class parameter of a step: `def orders(context: Context) -> Relation`."""
+    """The first-class parameter of a step: `def orders(context: Context) -> Relation`. Made by the runner, or by
+    `testing.make_context`.
+
+    `partition` is the one partition of the task (PartitaError when it has several: `partitions`), `window` the time
+    that they span, `log` a logger whose lines are kept with the attempt, `metadata(...)` JSON values for the published
+    cells.
+
+    >>> from partita.sdk.testing import make_context
+    >>> context = make_context("2026-03-01", start=datetime(2026, 3, 1, tzinfo=UTC), end=datetime(2026, 3, 2, tzinfo=UTC))
+    >>> context.partition.key, context.window.start.isoformat()
+    ('2026-03-01', '2026-03-01T00:00:00+00:00')
+    >>> context.metadata(source="feed", rows_seen=3)
+    >>> dict(context.attached_metadata)
+    {'source': 'feed', 'rows_seen': 3}
+    """
 
     def __init__(
         self,

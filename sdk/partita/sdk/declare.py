@@ -95,6 +95,19 @@ def asset(
     manager that stores what is returned ("lake" by default; None: the function stores it itself). `partition_columns`
     says which column holds which dimension's key when one task makes several partitions. `timeout` limits one attempt.
     `pool` is a name or {name: slots}. `code_version` replaces the fingerprint of the code. Raises DefinitionError.
+
+    >>> @asset(partitions=Daily("2026-03-01"), retries=RetryPolicy(3, delay="30s"), owner="team:shop")
+    ... def orders(context: Context) -> Relation:
+    ...     return Relation.from_rows([{"day": context.partition.key, "orders": 3}])
+    >>> @asset(partitions=Daily("2026-03-01"))
+    ... def doubled(orders: Relation) -> Relation:
+    ...     return orders.sql("select day, 2 * orders as orders from self")
+    >>> materialize([orders, doubled], partitions="2026-03-02").read(doubled).fetchall()
+    [('2026-03-02', 6)]
+    >>> asset(partition=Daily("2026-03-01"))(lambda: None)
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: @asset has no option 'partition'; ...; did you mean 'partitions' or ...
     """
 
     def declare(made_by: Callable[..., Any], site: CallSite) -> StepDef:
@@ -127,6 +140,12 @@ def multi_asset(
 
     The function returns a dict of key to value, or yields `Output(value, asset=key)`. `context.assets` says which
     members this attempt is to produce.
+
+    >>> @multi_asset(outs=["orders", "refunds"])
+    ... def both() -> dict[str, Relation]:
+    ...     return {"orders": Relation.from_rows([{"n": 3}]), "refunds": Relation.from_rows([{"n": 1}])}
+    >>> materialize(both).read("refunds").scalar()
+    1
     """
     members = outs if isinstance(outs, Mapping) else {key: Out() for key in outs}
     options = _Options(
@@ -160,7 +179,15 @@ def external(
     kinds: Sequence[str] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> ExternalAsset:
-    """Declare an asset that something else makes. It is taken as present, with a constant version."""
+    """Declare an asset that something else makes. It is taken as present, with a constant version.
+
+    >>> csv = external("source/orders", partitions=Daily("2026-03-01"), description="written by the till at 23:00")
+    >>> @asset(partitions=Daily("2026-03-01"), deps=[csv])
+    ... def orders(context: Context) -> Relation:
+    ...     return Relation.from_parquet(f"/data/{context.partition.key}.parquet")
+    >>> csv.key, orders.key
+    ('source/orders', 'orders')
+    """
     site = caller(1)
     said = current().defaults_for(site)
     made = AssetDef(
@@ -230,6 +257,15 @@ def check(
 
     The parameter named like the asset receives the cell; others may be the step's own inputs, the Context, resources.
     A cell whose `blocking` check fails is not published.
+
+    >>> @asset
+    ... def orders() -> Relation:
+    ...     return Relation.from_rows([{"amount": -1}])
+    >>> @check(orders, blocking=True)
+    ... def amounts_are_positive(orders: Relation) -> bool:
+    ...     return orders.sql("select bool_and(amount > 0) from self").scalar()
+    >>> materialize(orders, raise_on_error=False).success
+    False
     """
     return _CheckDecorator(asset, name=name, blocking=blocking, description=description, code_version=code_version)
 
@@ -243,7 +279,14 @@ def defaults(
     pool: Pool | None = None,
     timeout: Duration | None = None,
 ) -> None:
-    """Set options of all definitions below it in this module; each may say otherwise."""
+    """Set options of all definitions below it in this module; each may say otherwise.
+
+    >>> defaults(group="shop", owner="team:shop", retries=RetryPolicy(3, delay="30s"))
+    >>> defaults(retries=3)
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: defaults(): retries=3; retries are a RetryPolicy; write RetryPolicy(3)
+    """
     site = caller(1)
     said = ModuleDefaults(
         place=site.place,

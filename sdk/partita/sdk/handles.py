@@ -21,7 +21,16 @@ DEFAULT_IO: Final = "lake"
 
 
 class AssetFunction(Generic[P, R_co]):
-    """A decorated function: still callable with plain arguments, and a value that stands for its asset."""
+    """A decorated function: still callable with plain arguments, and a value that stands for its asset.
+
+    `key` is the key of its asset; it raises DefinitionError for a group of several, whose keys are `keys`.
+
+    >>> @asset(key="raw/orders")
+    ... def orders() -> int:
+    ...     return 3
+    >>> orders.key, orders()
+    ('raw/orders', 3)
+    """
 
     __name__: str
     __qualname__: str
@@ -55,7 +64,14 @@ class AssetFunction(Generic[P, R_co]):
 
 
 class CheckFunction(Generic[P, R_co]):
-    """A decorated check: still callable with plain arguments."""
+    """A decorated check: still callable with plain arguments, so that it is tested like any function.
+
+    >>> @check("raw/orders", name="enough")
+    ... def enough() -> CheckResult:
+    ...     return CheckResult(True, {"rows": 3})
+    >>> enough().detail
+    {'rows': 3}
+    """
 
     __name__: str
     __qualname__: str
@@ -74,7 +90,11 @@ class CheckFunction(Generic[P, R_co]):
 
 @dataclass(frozen=True, slots=True)
 class ExternalAsset:
-    """An asset that something else makes."""
+    """An asset that something else makes; made by `external()`. Name it in `deps=` or in `From(...)`.
+
+    >>> external("source/orders").key
+    'source/orders'
+    """
 
     definition: AssetDef
 
@@ -86,7 +106,13 @@ class ExternalAsset:
 
 @dataclass(frozen=True, slots=True)
 class Out:
-    """One asset of a `@multi_asset`: what differs from the options of the group."""
+    """One asset of a `@multi_asset`: what differs from the options of the group.
+
+    >>> @multi_asset(outs={"orders": Out(kinds=["duckdb"]), "audit": Out(io=None, description="sent by mail")})
+    ... def both() -> dict[str, Relation]: ...
+    >>> both.keys
+    ('orders', 'audit')
+    """
 
     description: str = ""
     io: str | IOManager | None = DEFAULT_IO

@@ -78,6 +78,14 @@ def materialize(
     which others of this call read makes the partitions that they need. `inputs` gives the values of upstream assets that
     are not made here, by key. `params` gives the params of steps, by key. Without `lake` the files go to a temporary folder.
     Partitions exist as of `as_of` (now). Raises MaterializationFailed at the first failure unless told otherwise.
+
+    >>> @asset(partitions=Daily("2026-03-01"))
+    ... def totals(orders: Annotated[Relation, From("raw/orders")]) -> Relation:
+    ...     return orders.sql("select sum(amount) as amount from self")
+    >>> orders = Relation.from_rows([{"amount": 3}, {"amount": 4}])
+    >>> made = materialize(totals, partitions="2026-03-01", inputs={"raw/orders": orders})
+    >>> made.read(totals).scalar()
+    7
     """
     declared = [assets] if isinstance(assets, AssetFunction | ExternalAsset) else list(assets)
     location = _location(declared)

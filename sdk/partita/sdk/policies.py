@@ -31,10 +31,17 @@ from partita.sdk.durations import Duration, seconds
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """`RetryPolicy(3, delay="30s")`: at most three retries, so four attempts in all, half a minute apart.
+    """How often and after how long a failed attempt is repeated: at most `max_retries` times, so one attempt more in all.
 
-    `backoff="exponential"` doubles the delay each time, up to `max_delay`. `jitter` is the share (0 to 1) of a delay
-    that is drawn at random.
+    `delay` is seconds, a timedelta or a text such as "30s". `backoff="exponential"` doubles it each time, up to
+    `max_delay`. `jitter` is the share (0 to 1) of a delay that is drawn at random. Raises DefinitionError.
+
+    >>> RetryPolicy(3, delay="30s", backoff="exponential", max_delay="10m").spec().delay_s
+    30.0
+    >>> RetryPolicy(-1)
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: RetryPolicy(max_retries=-1); retries are counted from 0
     """
 
     max_retries: int = 0
@@ -77,6 +84,16 @@ class AllOf:
 
 
 all_ = AllOf()
+"""The word `all_`: in `per()` the whole of a dimension; called, or after `From(...)`, the mapping to every upstream
+partition.
+
+>>> @asset(partitions=Daily("2026-03-01"))
+... def orders() -> Relation: ...
+>>> @asset
+... def total(orders: Annotated[Relation, From(orders, all_)]) -> Relation: ...
+>>> all_()
+All()
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +108,31 @@ _SLICE = re.compile(r"[1-9]\d*(min|h|d|w|mo|y)")
 
 
 def up_to(n: int) -> Batch:
-    """At most `n` partitions a task."""
+    """At most `n` partitions a task, neighbours together. Raises DefinitionError for n below one.
+
+    >>> @asset(partitions=Static("EWR", "JFK", "LGA"), batch=up_to(2))
+    ... def departures(context: Context):
+    ...     context.log.info("%d at once", len(context.partitions))
+    ...     for one in context.partitions:
+    ...         yield Output(Relation.from_rows([{"origin": one.key}]), partition=one.key)
+    >>> [text for _, text in materialize(departures, partitions="EWR, JFK, LGA").logs]
+    ['2 at once', '1 at once']
+    """
     if n < 1:
         raise DefinitionError(f"up_to({n})", rule="a task takes one partition or more")
     return Batch(UpToBatchSpec(n=n))
 
 
 def any_size() -> Batch:
-    """As many partitions a task as there are to do."""
+    """As many partitions a task as there are to do: one task for the whole of a plan, where the store and the code can
+    take it.
+
+    >>> @asset(partitions=Static("EWR", "JFK"), batch=any_size(), partition_columns="origin")
+    ... def departures() -> Relation:
+    ...     return Relation.from_rows([{"origin": "EWR", "n": 3}, {"origin": "JFK", "n": 4}])
+    >>> materialize(departures, partitions="EWR, JFK").read(departures, "JFK").fetchall()
+    [('JFK', 4)]
+    """
     return Batch(AnyBatchSpec())
 
 
@@ -107,6 +141,13 @@ def per(**dimensions: str | AllOf) -> Batch:
 
     A time dimension takes a stretch of local time ("30min", "6h", "1d", "1w", "1mo", "1y") or `all_`, any other dimension
     `all_`. A dimension that is not named is cut at every key.
+
+    >>> @asset(partitions=Multi(hour=Hourly("2026-03-01"), origin=Static("EWR", "JFK")), batch=per(hour="1d", origin=all_))
+    ... def weather(context: Context) -> Relation: ...
+    >>> per(hour="1 day")
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: per(hour='1 day'); ...; write for example "6h" or "1d"
     """
     if not dimensions:
         raise DefinitionError("per() names no dimension", fix='write for example per(hour="1d", origin=all_)')
@@ -153,10 +194,23 @@ class Automation:
 
 
 def eager() -> Automation:
-    """Whenever an upstream publishes, the partitions that it touches are asked for."""
+    """Whenever an upstream publishes, the partitions that it touches are asked for, in the transaction that takes the
+    event.
+
+    >>> @asset(partitions=Daily("2026-03-01"))
+    ... def orders() -> Relation: ...
+    >>> @asset(partitions=Daily("2026-03-01"), automation=eager())
+    ... def totals(orders: Relation) -> Relation: ...
+    >>> eager().spec
+    EagerSpec(type='eager')
+    """
     return Automation(EagerSpec())
 
 
 def manual() -> Automation:
-    """Only people, schedules and backfills ask (the default)."""
+    """Only people, schedules and backfills ask (the default).
+
+    >>> manual().spec
+    ManualSpec(type='manual')
+    """
     return Automation(ManualSpec())

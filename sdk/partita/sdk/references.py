@@ -74,6 +74,11 @@ def remote(
 
     `partitions` is its scheme, which decides the default mapping (None: unpartitioned). Left out, the upstream is taken
     to be partitioned like the asset that reads it.
+
+    >>> @asset(partitions=Daily("2026-03-01"))
+    ... def report(orders: Annotated[Relation, From(remote("shop/orders", partitions=Hourly("2026-03-01")))]) -> Relation: ...
+    >>> remote("shop/orders", location="shop").key
+    'shop/orders'
     """
     return Remote(asset_key(key), location, partitions)
 
@@ -88,6 +93,18 @@ class From:
 
     `upstream` is a decorated function, an external asset, a full key ("raw/orders", also of another location) or
     `remote(...)`. `mapping` replaces the default mapping between the two partition schemes.
+
+    >>> from typing import Annotated
+    >>> @asset(partitions=Daily("2026-03-01"))
+    ... def orders() -> Relation: ...
+    >>> @asset(partitions=Daily("2026-03-01"))
+    ... def trend(orders: Annotated[Relation, From(orders, rolling(days=7, edge="clip"))]) -> Relation: ...
+    >>> From("raw/orders").upstream
+    'raw/orders'
+    >>> From(7)
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: From(7); From takes an asset, a key as text, or remote(...); name the asset
     """
 
     upstream: Upstream
@@ -108,12 +125,21 @@ def mapping_of(word: MappingWord | None) -> Mapping | Enumerated | None:
 
 
 def same() -> Identity:
-    """The upstream partition of the same key."""
+    """The upstream partition of the same key; a key that the upstream has not is needed and absent.
+
+    >>> same()
+    Identity()
+    """
     return Identity()
 
 
 def last() -> Last:
-    """The newest upstream partition."""
+    """The newest upstream partition that exists, whatever the own partition; of a multi scheme the newest window with all
+    its other keys.
+
+    >>> From("rates", last()).mapping
+    Last()
+    """
     return Last()
 
 
@@ -128,6 +154,15 @@ def overlap(
 
     Offsets count own partitions, `overlap(-1, 0)`, or upstream windows: from days to months `overlap(-1, -1,
     unit="upstream")` is the month before. `edge="clip"`: windows before the upstream's start are not needed.
+
+    >>> overlap(-1, 0).offset_start
+    -1
+    >>> overlap(-1, -1, unit="upstream", edge="clip")
+    TimeOverlap(offset_start=-1, offset_end=-1, unit='upstream', edge='clip')
+    >>> overlap(1, 0)
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: offset_start 1 is after offset_end 0; the window begins ...
     """
     return TimeOverlap(start, end, unit, edge)
 
@@ -147,6 +182,15 @@ def rolling(
     `rolling(7)` is the own partition and the six before it; `rolling(days=7)` the seven local days that end with it, whatever
     the cadences; hours are real time. Windows before the upstream's start are required and absent, unless `edge="clip"`.
     On the asset itself the own partition is left out and the edge clipped.
+
+    >>> rolling(7)
+    TimeOverlap(offset_start=-6, offset_end=0, unit='downstream', edge='require')
+    >>> rolling(days=7, edge="clip")
+    Rolling(n=7, unit='days', edge='clip', current=True)
+    >>> rolling(days=7, weeks=1)
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: rolling() needs one length; ...; for example rolling(7) or rolling(days=7)
     """
     units: dict[Unit, int | None] = {"hours": hours, "days": days, "weeks": weeks, "months": months, "years": years}
     given = [(unit, n) for unit, n in units.items() if n is not None]
@@ -164,7 +208,11 @@ def rolling(
 
 
 def specific(*keys: str) -> Specific:
-    """These upstream keys, whatever the own partition."""
+    """These upstream keys, whatever the own partition. Raises DefinitionError when none is given.
+
+    >>> From("holidays", specific("de", "fr")).mapping
+    Specific(keys=('de', 'fr'))
+    """
     return Specific(keys)
 
 
@@ -173,7 +221,13 @@ Key = str | Sequence[str]
 
 
 def table(rows: Table[str, str | Sequence[str]]) -> StaticTable:
-    """Own key to upstream key or keys; an own key without an entry needs nothing."""
+    """Own key to upstream key or keys; an own key without an entry needs nothing. Both sides are stored keys. Raises
+    DefinitionError.
+
+    >>> regions = table({"east": ["EWR", "JFK"], "west": "SFO"})
+    >>> regions.needs["west"], regions.touches["JFK"]
+    (('SFO',), ('east',))
+    """
     return StaticTable(tuple((down, (ups,) if isinstance(ups, str) else tuple(ups)) for down, ups in rows.items()))
 
 
@@ -206,6 +260,10 @@ def enumerated(function: Callable[[str], Iterable[Key]]) -> Enumerated:
     For own schemes whose keys are known when the location is loaded: static ones, times with an `end=`, and products of
     these. `function` is given the stored key; of a combination that is a JSON array. A part of an upstream combination is
     given as a tuple of keys.
+
+    >>> by_country = enumerated(lambda city: {"Paris": ["fr"], "Berlin": ["de", "at"]}[city])
+    >>> by_country.rows(Static("Paris", "Berlin"), "asset 'taxes'").needs["Berlin"]
+    ('de', 'at')
     """
     return Enumerated(function)
 
@@ -242,6 +300,9 @@ def by_dimension(**upstream: DimensionWord) -> Dimensions:
     `by_dimension(day="day", origin=all_)`: the upstream's `day` follows the own dimension `day` key by key, its
     `origin` is taken whole. `hour=("day", overlap())` follows `day` by overlap. "" is the dimension of a scheme with
     one dimension.
+
+    >>> by_dimension(day="day", origin=all_).pairs
+    (DimensionPair(up='day', down='day', mapping=Identity()), DimensionPair(up='origin', down=None, mapping=All()))
     """
     return Dimensions(tuple(_pair(name, word) for name, word in upstream.items()))
 

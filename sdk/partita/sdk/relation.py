@@ -27,6 +27,12 @@ class Relation:
 
     Relations of one process can be joined: `flights.sql("select ... from self join weather using (origin)",
     weather=weather)`.
+
+    >>> orders = Relation.from_rows([{"shop": "EWR", "amount": 3}, {"shop": "JFK", "amount": 4}])
+    >>> shops = Relation.from_rows([{"shop": "EWR", "city": "Newark"}, {"shop": "JFK", "city": "New York"}])
+    >>> joined = orders.sql("select city, amount from self join shops using (shop) order by city", shops=shops)
+    >>> joined.columns, joined.fetchall()
+    ({'city': 'VARCHAR', 'amount': 'BIGINT'}, [('New York', 4), ('Newark', 3)])
     """
 
     __slots__ = ("__weakref__", "_parents", "name")

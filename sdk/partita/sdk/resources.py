@@ -28,6 +28,16 @@ class Resource:
 
     reads `WAREHOUSE_PATH` and `WAREHOUSE_THREADS` (`env_prefix` replaces the class name) unless an instance is handed
     to `materialize(resources=[...])`. A pydantic model works as well: `class Warehouse(BaseModel, Resource)`.
+
+    >>> class Warehouse(Resource):
+    ...     path: str
+    ...     threads: int = 2
+    >>> Warehouse.from_env({"WAREHOUSE_PATH": "/data/shop.db", "WAREHOUSE_THREADS": "4"}).threads
+    4
+    >>> Warehouse.from_env({})
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: resource Warehouse is not configured: WAREHOUSE_PATH is not set; ...
     """
 
     def __init_subclass__(cls, *, env_prefix: str | None = None, **kwargs: Any) -> None:

@@ -44,7 +44,18 @@ class TemporaryFolder:
 
 @dataclass(eq=False)
 class MaterializeResult:
-    """What happened, cell by cell; the data can be read until the result is dropped."""
+    """What happened, cell by cell; the data can be read until the result is dropped.
+
+    `success` is False when a step failed and `raise_on_error=False` was given.
+
+    >>> @asset(partitions=Daily("2026-03-01"))
+    ... def orders(context: Context) -> Relation:
+    ...     context.log.info("asked the till")
+    ...     return Relation.from_rows([{"orders": 3}])
+    >>> made = materialize(orders, partitions="2026-03-01..2026-03-02")
+    >>> made.success, sorted(made.versions(orders)), made.read(orders).count(), made.logs[0]
+    (True, ['2026-03-01', '2026-03-02'], 2, ('INFO', 'asked the till'))
+    """
 
     outcomes: list[CellOutcome] = field(default_factory=list)
     checks: list[CheckOutcome] = field(default_factory=list)

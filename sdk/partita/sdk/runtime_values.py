@@ -50,7 +50,20 @@ class TargetCell:
 
 @dataclass(frozen=True, slots=True)
 class InputCell:
-    """One published upstream cell. `location` is what the upstream's IO manager returned; "" for external assets."""
+    """One published upstream cell. `partition` is its stored key, `location` what the upstream's IO manager returned (""
+    for external assets).
+
+    A parameter annotated `tuple[InputCell, ...]` is given these instead of the rows: for data that partita only
+    orders.
+
+    >>> @asset(io=None)
+    ... def load_to_shop() -> None: ...
+    >>> @asset
+    ... def audit(load_to_shop: tuple[InputCell, ...]) -> Relation:
+    ...     return Relation.from_rows([{"version": one.data_version} for one in load_to_shop])
+    >>> InputCell("2026-03-01", data_version="4f2a", location="lake:raw/orders/1.parquet").partition
+    '2026-03-01'
+    """
 
     partition: str
     data_version: str

@@ -21,7 +21,12 @@ from partita.assets.partitions.definitions import (
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The upstream partition of the same key."""
+    """The upstream partition of the same key.
+
+    >>> days = space_of(Daily("2026-03-01"), datetime(2026, 4, 1, tzinfo=UTC))
+    >>> days.keys(upstream_of(Identity(), down=days, up=days, cells=days.select("2026-03-05")).existing)
+    ['2026-03-05']
+    """
 
 
 Edge = Literal["require", "clip"]
@@ -37,6 +42,12 @@ class TimeOverlap:
     Offsets count downstream partitions: the window begins at the start of the one `offset_start` away and ends with the
     one `offset_end` away. With `unit="upstream"` they count upstream windows: from `offset_start` away of the first
     that overlaps to `offset_end` away of the last, so that (-1, -1) from days to months is the month before.
+
+    >>> now = datetime(2026, 4, 1, tzinfo=UTC)
+    >>> days, months = space_of(Daily("2026-01-01"), now), space_of(Monthly("2026-01-01"), now)
+    >>> before = TimeOverlap(-1, -1, unit="upstream")
+    >>> months.keys(upstream_of(before, down=days, up=months, cells=days.select("2026-03-15")).existing)
+    ['2026-02']
     """
 
     offset_start: int = 0
@@ -60,6 +71,11 @@ class Rolling:
 
     Hours are real time, the others local calendar time of the downstream zone. The own window is always included, be it
     longer; with `current=False` it is left out, and the window ends where the own one starts.
+
+    >>> days = space_of(Daily("2026-03-01"), datetime(2026, 4, 1, tzinfo=UTC))
+    >>> week = upstream_of(Rolling(7, "days"), down=days, up=days, cells=days.select("2026-03-03"))
+    >>> days.keys(week.existing), week.absent
+    (['2026-03-01', '2026-03-02', '2026-03-03'], ('2026-02-25', '2026-02-26', '2026-02-27', '2026-02-28'))
     """
 
     n: int
@@ -83,17 +99,34 @@ def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Every upstream partition that exists."""
+    """Every upstream partition that exists.
+
+    >>> now = datetime(2026, 4, 1, tzinfo=UTC)
+    >>> days, report = space_of(Daily("2026-03-01"), now), space_of(None, now)
+    >>> upstream_of(All(), down=report, up=days, cells=report.all())
+    <Mapped <PartitionSet 31: 0..30>>
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """The newest upstream partition; of a multi scheme the newest window with all its other keys."""
+    """The newest upstream partition; of a multi scheme the newest window with all its other keys.
+
+    >>> days = space_of(Daily("2026-03-01"), datetime(2026, 4, 1, tzinfo=UTC))
+    >>> days.keys(upstream_of(Last(), down=days, up=days, cells=days.select("2026-03-05")).existing)
+    ['2026-03-31']
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Specific:
-    """These upstream keys, whatever the downstream partition."""
+    """These upstream keys, whatever the downstream partition.
+
+    >>> days = space_of(Daily("2026-03-01"), datetime(2026, 4, 1, tzinfo=UTC))
+    >>> holidays = space_of(Static("de", "fr", "us"), datetime(2026, 4, 1, tzinfo=UTC))
+    >>> holidays.keys(upstream_of(Specific(("de",)), down=days, up=holidays, cells=days.all()).existing)
+    ['de']
+    """
 
     keys: tuple[str, ...]
 
@@ -104,7 +137,14 @@ class Specific:
 
 @dataclass(frozen=True, slots=True)
 class StaticTable:
-    """Downstream key to upstream keys; a downstream key without an entry needs nothing."""
+    """Downstream key to upstream keys; a downstream key without an entry needs nothing.
+
+    >>> regions = space_of(Static("east", "west"), datetime(2026, 4, 1, tzinfo=UTC))
+    >>> airports = space_of(Static("EWR", "JFK", "SFO"), datetime(2026, 4, 1, tzinfo=UTC))
+    >>> rows = StaticTable((("east", ("EWR", "JFK")), ("west", ("SFO",))))
+    >>> airports.keys(upstream_of(rows, down=regions, up=airports, cells=regions.select("east")).existing)
+    ['EWR', 'JFK']
+    """
 
     table: tuple[tuple[str, tuple[str, ...]], ...]
     needs: Table[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
@@ -133,6 +173,13 @@ class DimensionPair:
     """How one upstream dimension follows: from the downstream dimension `down` by `mapping`, or from none.
 
     A scheme with one dimension has the dimension name "".
+
+    >>> DimensionPair("hour", "day", TimeOverlap()).down
+    'day'
+    >>> DimensionPair("origin", None, Identity())
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: upstream dimension 'origin' follows no downstream dimension; ...
     """
 
     up: str
@@ -149,7 +196,15 @@ class DimensionPair:
 
 @dataclass(frozen=True, slots=True)
 class Dimensions:
-    """A mapping per upstream dimension; an upstream dimension not named means all of it."""
+    """A mapping per upstream dimension; an upstream dimension not named means all of it.
+
+    >>> now = datetime(2026, 3, 3, tzinfo=UTC)
+    >>> days = space_of(Daily("2026-03-01"), now)
+    >>> weather = space_of(Multi(day=Daily("2026-03-01"), origin=Static("EWR", "JFK")), now)
+    >>> every_origin = Dimensions((DimensionPair("day", "", Identity()),))
+    >>> weather.keys(upstream_of(every_origin, down=days, up=weather, cells=days.select("2026-03-02")).existing)
+    ['["2026-03-02","EWR"]', '["2026-03-02","JFK"]']
+    """
 
     pairs: tuple[DimensionPair, ...]
 
@@ -160,10 +215,20 @@ class Dimensions:
 
 
 Mapping = DimensionMapping | Dimensions
+"""Every mapping: a closed union of frozen values.
+
+>>> isinstance(Rolling(7, "days"), Mapping)
+True
+"""
 
 
 def default_mapping(down: PartitionsDef | None, up: PartitionsDef | None) -> Mapping:
-    """The mapping meant when none is written: the same key, the overlapping time, else all."""
+    """The mapping meant when none is written: the same key, the overlapping time, else all.
+
+    >>> days, hours = Daily("2026-03-01"), Hourly("2026-03-01")
+    >>> default_mapping(days, days), default_mapping(days, hours), default_mapping(days, None)
+    (Identity(), TimeOverlap(offset_start=0, offset_end=0, unit='downstream', edge='require'), All())
+    """
     if down is None or up is None:
         return All()
     if down == up:

@@ -36,7 +36,12 @@ ABSENT_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """What is needed upstream: the partitions that exist, and the keys (the first 20) of those that do not."""
+    """What is needed upstream: the partitions that exist, and the keys (the first 20) of those that do not.
+
+    >>> days = space_of(Daily("2026-03-01"), datetime(2026, 4, 1, tzinfo=UTC))
+    >>> upstream_of(TimeOverlap(-2, 0), down=days, up=days, cells=days.select("2026-03-01"))
+    <Mapped <PartitionSet 1: 0>, absent 2: 2026-02-27, 2026-02-28>
+    """
 
     existing: PartitionSet
     absent: tuple[str, ...] = ()
@@ -53,6 +58,12 @@ def upstream_of(
     """What the downstream partitions `cells` need, with the first `shown` absent keys.
 
     Raises DefinitionError when the mapping does not fit the spaces.
+
+    >>> now = datetime(2026, 4, 1, tzinfo=UTC)
+    >>> days, hours = space_of(Daily("2026-03-01", tz="Europe/Berlin"), now), space_of(Hourly("2026-03-01"), now)
+    >>> needed = upstream_of(TimeOverlap(), down=days, up=hours, cells=days.select("2026-03-29"))
+    >>> len(needed.existing), hours.key_at(needed.existing.first)
+    (23, '2026-03-28T23:00+00:00')
     """
     if not cells:
         return Mapped(PartitionSet.empty())
@@ -64,7 +75,12 @@ def upstream_of(
 
 
 def downstream_of(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace, cells: PartitionSet) -> PartitionSet:
-    """The existing downstream partitions that need any of the upstream partitions `cells`."""
+    """The existing downstream partitions that need any of the upstream partitions `cells`.
+
+    >>> days = space_of(Daily("2026-03-01"), datetime(2026, 4, 1, tzinfo=UTC))
+    >>> days.keys(downstream_of(TimeOverlap(-2, 0), down=days, up=days, cells=days.select("2026-03-05")))
+    ['2026-03-05', '2026-03-06', '2026-03-07']
+    """
     cells = cells & up.all()
     if not cells:
         return cells
@@ -77,7 +93,13 @@ def downstream_of(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace,
 def upstream_by_cell(
     mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace, cells: PartitionSet
 ) -> Iterator[tuple[int, Mapped]]:
-    """`upstream_of` for each partition of `cells` on its own, in order of ordinals."""
+    """`upstream_of` for each partition of `cells` on its own, in order of ordinals.
+
+    >>> now = datetime(2026, 4, 1, tzinfo=UTC)
+    >>> months, days = space_of(Monthly("2026-01-01"), now), space_of(Daily("2026-01-01"), now)
+    >>> [len(mapped.existing) for _, mapped in upstream_by_cell(TimeOverlap(), down=months, up=days, cells=months.all())]
+    [31, 28, 31]
+    """
     mapping = _by_position(mapping, down, up)
     match mapping:
         case All() | Last() | Specific():
@@ -102,6 +124,12 @@ def needed_runs(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace) -
 
     Runs reach beyond what exists (ordinals below 0, or from `size` on) where something absent is needed; with edge="clip"
     those below 0 are not. None for mappings that may need several runs: ask `upstream_by_cell`.
+
+    >>> days = space_of(Daily("2026-03-01"), datetime(2026, 3, 4, tzinfo=UTC))
+    >>> needed_runs(TimeOverlap(-1, 0), down=days, up=days)  # the day before the first is needed and absent
+    [(-1, 1), (0, 2), (1, 3)]
+    >>> needed_runs(All(), down=days, up=days) is None
+    True
     """
     if not isinstance(down, TimeSpace) or not isinstance(up, TimeSpace):
         return None
@@ -114,7 +142,15 @@ def needed_runs(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace) -
 
 
 def check_mapping(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace) -> None:
-    """Raise DefinitionError when a mapping can not be evaluated between two schemes."""
+    """Raise DefinitionError when a mapping can not be evaluated between two schemes.
+
+    >>> now = datetime(2026, 3, 3, tzinfo=UTC)
+    >>> days, origins = space_of(Daily("2026-03-01"), now), space_of(Static("EWR", "JFK"), now)
+    >>> check_mapping(TimeOverlap(), down=days, up=origins)
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: a time overlap meets a scheme without time upstream: <KeySpace 2: 'EWR' ...
+    """
     if isinstance(mapping, Dimensions):
         dimensions.plan_of(mapping, down, up)
     else:

@@ -81,7 +81,13 @@ def _clipped(pair: DimensionPair, reaching: Sequence[DimensionPair]) -> Dimensio
 
 
 def self_levels(mapping: Mapping, space: PartitionSpace) -> Callable[[int], int]:
-    """How far along each partition is: what it needs of its own asset by a `self_mapping` lies on lower levels only."""
+    """How far along each partition is: what it needs of its own asset by a `self_mapping` lies on lower levels only.
+
+    >>> days = space_of(Daily("2026-03-01"), datetime(2026, 3, 4, tzinfo=UTC))
+    >>> level = self_levels(self_mapping(Rolling(7, "days")), days)
+    >>> [level(day) for day in days.all()]
+    [0, 1, 2]
+    """
     if isinstance(mapping, StaticTable):
         depth = _depths(mapping)
         return lambda ordinal: depth.get(space.key_at(ordinal), 0)

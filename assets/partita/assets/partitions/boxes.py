@@ -16,7 +16,11 @@ Box = tuple[PartitionSet, ...]
 
 
 def product_set(box: Sequence[PartitionSet], sizes: Sequence[int]) -> PartitionSet:
-    """The row-major ordinals of a box; costs by the runs of the answer."""
+    """The row-major ordinals of a box; costs by the runs of the answer.
+
+    >>> product_set([PartitionSet.from_ordinals([1, 2]), PartitionSet.from_ordinals([0, 3])], sizes=(31, 4))
+    <PartitionSet 4: 4, 7..8, 11>
+    """
     if not all(box):
         return PartitionSet.empty()
     if not box:
@@ -38,7 +42,12 @@ def union_of_boxes(boxes: Iterable[Sequence[PartitionSet]], sizes: Sequence[int]
 
 
 def boxes_of(chosen: PartitionSet, sizes: Sequence[int]) -> list[Box]:
-    """Disjoint boxes whose union is the set; rows with equal content share one."""
+    """Disjoint boxes whose union is the set; rows with equal content share one. `sizes` are the sizes of the dimensions.
+
+    >>> everywhere_on_two_days = PartitionSet.from_ranges([(4, 12)])
+    >>> boxes_of(everywhere_on_two_days, sizes=(31, 4))
+    [(<PartitionSet 2: 1..2>, <PartitionSet 4: 0..3>)]
+    """
     if not chosen:
         return []
     if len(sizes) <= 1:

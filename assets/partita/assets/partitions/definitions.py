@@ -37,6 +37,15 @@ class TimePartitions:
     On days that are not of the `calendar` the cron does not fire, so that the window before lasts longer: windows
     tile. An entry of `exclude` (a minute, day, week, month, year, or FROM..TO, both inclusive) takes away the windows
     that start in it and leaves a hole: nothing else changes its windows, and nobody needs what is excluded.
+
+    >>> Daily("2026-03-01", end="2027-01-01", tz="Europe/Berlin") == TimePartitions(
+    ...     "0 0 * * *", datetime(2026, 3, 1), datetime(2027, 1, 1), "Europe/Berlin"
+    ... )
+    True
+    >>> TimePartitions("0 0 30 2 *", datetime(2026, 1, 1))
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: cron '0 0 30 2 *' never fires; no date matches its day and month fields
     """
 
     cron: str
@@ -72,7 +81,11 @@ class TimePartitions:
 
 @dataclass(frozen=True, slots=True)
 class StaticPartitions:
-    """A fixed list of keys, in the order given."""
+    """A fixed list of keys, in the order given.
+
+    >>> StaticPartitions(("EWR", "JFK")) == Static("EWR", "JFK")
+    True
+    """
 
     keys: tuple[str, ...]
 
@@ -95,6 +108,9 @@ class DynamicPartitions:
     """Keys added and removed at run time, kept under `name` by the control plane.
 
     At most `cap` keys at once; a key is gone `ttl_s` seconds after it was last added (None: never).
+
+    >>> DynamicPartitions("tenants", ttl_s=86_400.0) == Dynamic("tenants", ttl=timedelta(days=1))
+    True
     """
 
     name: str
@@ -112,11 +128,20 @@ class DynamicPartitions:
 
 
 SinglePartitions = TimePartitions | StaticPartitions | DynamicPartitions
+"""A scheme of one dimension.
+
+>>> isinstance(Daily("2026-03-01"), SinglePartitions)
+True
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class MultiPartitions:
-    """The product of two or more named single-dimension schemes; the first dimension is the outermost."""
+    """The product of two or more named single-dimension schemes; the first dimension is the outermost.
+
+    >>> [name for name, scheme in Multi(day=Daily("2026-03-01"), origin=Static("EWR", "JFK"))]
+    ['day', 'origin']
+    """
 
     dims: tuple[tuple[str, SinglePartitions], ...]
 
@@ -142,6 +167,11 @@ class MultiPartitions:
 
 
 PartitionsDef = SinglePartitions | MultiPartitions
+"""Every partition scheme; None stands for an unpartitioned asset.
+
+>>> isinstance(Multi(day=Daily("2026-03-01"), origin=Static("EWR")), PartitionsDef)
+True
+"""
 
 
 @lru_cache(maxsize=1024)
@@ -184,10 +214,18 @@ def TimeWindows(
     exclude: Sequence[Exclusion] = (),
     calendar: BusinessDays | None = None,
 ) -> TimePartitions:
-    """Windows between the fire times of any cron.
+    """Windows between the fire times of any cron (five fields), read in `tz`; the options are those of `Daily`.
 
-    >>> TimeWindows("0 9 * * *", "2026-01-01", calendar=BusinessDays(holidays=["2026-12-25"])).cron
-    '0 9 * * *'
+    `exclude` takes away the windows that start in a minute, day, week, month, year or FROM..TO. On days that are not
+    of the `calendar` the cron does not fire, so that the window before lasts longer. Raises DefinitionError.
+
+    >>> off = BusinessDays(holidays=["2026-12-25"])
+    >>> closes = TimeWindows("0 18 * * *", "2026-12-23", tz="America/New_York", calendar=off)
+    >>> days = space_of(closes, datetime(2027, 1, 1, tzinfo=UTC))
+    >>> days.keys_of(range(days.size))
+    ['2026-12-23', '2026-12-24', '2026-12-28', '2026-12-29', '2026-12-30']
+    >>> days.window_at(1).end.isoformat()  # over the holiday and the week-end
+    '2026-12-28T23:00:00+00:00'
     """
     texts = tuple(_excluded(one) for one in ([exclude] if isinstance(exclude, str) else exclude))
     stop = None if end is None else wall_time(end)
@@ -210,7 +248,14 @@ def Hourly(
     calendar: BusinessDays | None = None,
     minute: int = 0,
 ) -> TimePartitions:
-    """One partition an hour, cut at `minute` past."""
+    """One partition an hour, cut at `minute` past; the options are those of `Daily`.
+
+    Keys carry the offset, so that both hours of an autumn night are told apart. Raises DefinitionError.
+
+    >>> hours = space_of(Hourly("2026-11-01", tz="America/New_York"), datetime(2026, 11, 1, 8, tzinfo=UTC))
+    >>> hours.keys_of(range(4))
+    ['2026-11-01T00:00-04:00', '2026-11-01T01:00-04:00', '2026-11-01T01:00-05:00', '2026-11-01T02:00-05:00']
+    """
     _within("minute", minute, 0, 59)
     return TimeWindows(f"{minute} * * * *", start, end=end, tz=tz, horizon=horizon, exclude=exclude, calendar=calendar)
 
@@ -226,7 +271,19 @@ def Daily(
     hour: int = 0,
     minute: int = 0,
 ) -> TimePartitions:
-    """One partition a local day, cut at `hour`:`minute`."""
+    """One partition a local day of `tz` (an IANA name), cut at `hour`:`minute`.
+
+    `start` and `end` (exclusive) are wall times of `tz`: ISO text, date or naive datetime. A day exists once it has
+    closed; `horizon` admits that many more (negative: withholds them). The key is the local date. Raises
+    DefinitionError for an unknown zone, a wall time with an offset, or an end that is not after the start.
+
+    >>> days = space_of(Daily("2026-03-28", tz="Europe/Berlin"), datetime(2026, 4, 1, tzinfo=UTC))
+    >>> days
+    <TimeSpace 4: '2026-03-28' .. '2026-03-31'>
+    >>> night = days.window_at(days.ordinal_of("2026-03-29"))  # the clocks go forward
+    >>> night.end - night.start
+    datetime.timedelta(seconds=82800)
+    """
     _within("hour", hour, 0, 23)
     _within("minute", minute, 0, 59)
     return TimeWindows(
@@ -246,7 +303,14 @@ def Weekly(
     hour: int = 0,
     minute: int = 0,
 ) -> TimePartitions:
-    """One partition a week, cut on `day` (English name) at `hour`:`minute`."""
+    """One partition a week, cut on `day` (English name) at `hour`:`minute` local time; the options are those of `Daily`.
+
+    The key is the date on which the week starts; `2026-W10` is read too. Raises DefinitionError.
+
+    >>> weeks = space_of(Weekly("2026-01-01", day="sunday"), datetime(2026, 2, 1, tzinfo=UTC))
+    >>> weeks.keys_of(range(weeks.size))
+    ['2026-01-04', '2026-01-11', '2026-01-18', '2026-01-25']
+    """
     if day.lower() not in _WEEKDAYS:
         raise DefinitionError(f"{day!r} is not a day of the week", fix=suggest(day.lower(), _WEEKDAYS))
     _within("hour", hour, 0, 23)
@@ -267,7 +331,13 @@ def Monthly(
     hour: int = 0,
     minute: int = 0,
 ) -> TimePartitions:
-    """One partition a month, cut on its `day` (1-28, so that no month is skipped) at `hour`:`minute`."""
+    """One partition a month, cut on its `day` (1-28, so that no month is skipped) at `hour`:`minute` local time.
+
+    The other options are those of `Daily`. Raises DefinitionError.
+
+    >>> space_of(Monthly("2026-01-01", horizon=1), datetime(2026, 3, 15, tzinfo=UTC)).keys_of(range(3))
+    ['2026-01', '2026-02', '2026-03']
+    """
     _within("day", day, 1, 28)
     _within("hour", hour, 0, 23)
     _within("minute", minute, 0, 59)
@@ -277,17 +347,43 @@ def Monthly(
 
 
 def Static(*keys: str) -> StaticPartitions:
-    """A fixed list of keys."""
+    """A fixed list of keys, in this order. Any printable text is a legal key.
+
+    Raises DefinitionError for no key, a key twice, or one that is empty, has blanks around it or control characters.
+
+    >>> Static("EWR", "JFK", "LGA").keys
+    ('EWR', 'JFK', 'LGA')
+    >>> Static("EWR", "EWR")
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: static key 'EWR' is given twice; keys are unique within a scheme
+    """
     return StaticPartitions(keys)
 
 
 def Dynamic(name: str, *, cap: int = DYNAMIC_CAP, ttl: timedelta | None = None) -> DynamicPartitions:
-    """Keys that come and go at run time, under `name`: at most `cap` at once, each gone `ttl` after it was last added."""
+    """Keys that come and go at run time, under `name`: at most `cap` at once, each gone `ttl` after it was last added
+    (None: never).
+
+    Raises DefinitionError for a cap below one or a time to live that is not positive.
+
+    >>> Dynamic("tenants", cap=100, ttl=timedelta(days=30))
+    DynamicPartitions(name='tenants', cap=100, ttl_s=2592000.0)
+    >>> space_of(Dynamic("tenants"), datetime(2026, 3, 1, tzinfo=UTC), {"tenants": ["acme", "globex"]})
+    <KeySpace 2: 'acme' .. 'globex'>
+    """
     return DynamicPartitions(name, cap, None if ttl is None else ttl.total_seconds())
 
 
 def Multi(**dims: SinglePartitions) -> MultiPartitions:
-    """The product of named dimensions, the first outermost."""
+    """The product of two or more named dimensions, the first outermost. Raises DefinitionError.
+
+    Its stored keys are JSON arrays in the order of the dimensions.
+
+    >>> cells = space_of(Multi(day=Daily("2026-03-01"), origin=Static("EWR", "JFK")), datetime(2026, 3, 3, tzinfo=UTC))
+    >>> cells.keys_of(range(cells.size))
+    ['["2026-03-01","EWR"]', '["2026-03-01","JFK"]', '["2026-03-02","EWR"]', '["2026-03-02","JFK"]']
+    """
     return MultiPartitions(tuple(dims.items()))
 
 

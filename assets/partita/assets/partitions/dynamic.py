@@ -20,7 +20,12 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class DynamicKey:
-    """One key: since when, until when (exclusive; None: for good), and what was noted of it."""
+    """One key: since when, until when (exclusive; None: for good), and what was noted of it.
+
+    >>> lease = DynamicKey(partition_key("acme"), datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 8, tzinfo=UTC))
+    >>> lease.alive(datetime(2026, 3, 7, 23, tzinfo=UTC)), lease.alive(datetime(2026, 3, 8, tzinfo=UTC))
+    (True, False)
+    """
 
     key: PartitionKey
     added_at: datetime
@@ -34,7 +39,17 @@ class DynamicKey:
 
 @dataclass(frozen=True, slots=True)
 class DynamicKeys:
-    """The keys of one scheme. Instants are aware datetimes."""
+    """The keys of one scheme. Instants are aware datetimes.
+
+    >>> now = datetime(2026, 3, 1, tzinfo=UTC)
+    >>> tenants = DynamicKeys(Dynamic("tenants", cap=2, ttl=timedelta(days=7))).add(["acme", "globex"], now)
+    >>> tenants.keys(now + timedelta(days=1))
+    ('acme', 'globex')
+    >>> tenants.add(["initech"], now)
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: dynamic partitions 'tenants' would have 3 keys (2 and 1 more); the cap is 2; ...
+    """
 
     definition: DynamicPartitions
     entries: Mapping[PartitionKey, DynamicKey] = field(default_factory=dict)

@@ -27,7 +27,15 @@ def space_of(
 ) -> PartitionSpace:
     """The partitions of `definition` that exist at `as_of` (aware); `dynamic` gives current keys by name.
 
-    Unpartitioned (None) has one partition. A dynamic name without entry has no keys.
+    Unpartitioned (None) has one partition. A dynamic name without entry has no keys. Raises DefinitionError for a
+    naive instant.
+
+    >>> space_of(Daily("2026-03-01"), datetime(2026, 3, 4, 12, tzinfo=UTC))
+    <TimeSpace 3: '2026-03-01' .. '2026-03-03'>
+    >>> space_of(Dynamic("tenants"), datetime(2026, 3, 4, tzinfo=UTC), {"tenants": ["acme"]}).find("acme")
+    0
+    >>> space_of(None, datetime(2026, 3, 4, tzinfo=UTC)).size
+    1
     """
     if definition is None:
         return UnitSpace()

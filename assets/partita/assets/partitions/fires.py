@@ -15,7 +15,14 @@ from partita.assets.partitions.zones import from_epoch, has_fraction, to_epoch
 
 
 def next_fires(cron: str, tz: str, after: datetime, count: int = 1) -> list[datetime]:
-    """The first `count` fire times strictly after an instant; fewer when the cron fires no more."""
+    """The first `count` fire times strictly after an aware instant, as UTC datetimes; fewer when the cron fires no more.
+
+    Raises DefinitionError for a cron or a zone that is not legal. A time inside a spring gap moves to the first
+    instant after it.
+
+    >>> [one.isoformat() for one in next_fires("30 2 * * *", "Europe/Berlin", datetime(2026, 3, 28, 12, tzinfo=UTC), 2)]
+    ['2026-03-29T01:00:00+00:00', '2026-03-30T00:30:00+00:00']
+    """
     grid = _grid(cron, tz)
     if grid is None:
         return []
@@ -24,7 +31,15 @@ def next_fires(cron: str, tz: str, after: datetime, count: int = 1) -> list[date
 
 
 def previous_fires(cron: str, tz: str, before: datetime, count: int = 1) -> list[datetime]:
-    """The last `count` fire times strictly before an instant, newest first; fewer when there are no more."""
+    """The last `count` fire times strictly before an aware instant, newest first, as UTC datetimes; fewer when there are
+    no more.
+
+    Raises DefinitionError for a cron or a zone that is not legal.
+
+    >>> monday = datetime(2026, 3, 9, tzinfo=UTC)
+    >>> [one.isoformat() for one in previous_fires("0 9 * * 1-5", "America/New_York", monday, 2)]
+    ['2026-03-06T14:00:00+00:00', '2026-03-05T14:00:00+00:00']
+    """
     grid = _grid(cron, tz)
     if grid is None:
         return []
@@ -33,7 +48,12 @@ def previous_fires(cron: str, tz: str, before: datetime, count: int = 1) -> list
 
 
 def count_fires(cron: str, tz: str, start: datetime, end: datetime) -> int:
-    """How many fire times lie in [start, end); by arithmetic, not by listing them."""
+    """How many fire times lie in [start, end), two aware instants; by arithmetic, not by listing them. Raises
+    DefinitionError.
+
+    >>> count_fires("0 * * * *", "America/New_York", datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC))
+    8760
+    """
     grid = _grid(cron, tz)
     if grid is None:
         return 0

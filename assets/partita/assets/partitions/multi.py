@@ -14,7 +14,12 @@ from partita.assets.partitions.space import PartitionSpace, Window
 
 
 class ProductSpace(PartitionSpace):
-    """Row-major ordinals over the spaces of the dimensions."""
+    """Row-major ordinals over the spaces of the dimensions.
+
+    >>> cells = space_of(Multi(day=Daily("2026-03-01"), origin=Static("EWR", "JFK")), datetime(2026, 3, 3, tzinfo=UTC))
+    >>> cells.sizes, cells.key_at(1), cells.dimension_keys_at(1)
+    ((2, 2), '["2026-03-01","JFK"]', {'day': '2026-03-01', 'origin': 'JFK'})
+    """
 
     __slots__ = ("_names", "parts", "sizes", "time_dim")
 

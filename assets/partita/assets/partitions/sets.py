@@ -16,7 +16,14 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class PartitionSet:
-    """An immutable set of ordinals; `ranges` are half-open, sorted, disjoint and never adjacent."""
+    """An immutable set of ordinals; `ranges` are half-open, sorted, disjoint and never adjacent.
+
+    >>> march, odd = PartitionSet.from_ranges([(0, 31)]), PartitionSet.from_ordinals([1, 3, 40])
+    >>> march & odd, march | odd
+    (<PartitionSet 2: 1, 3>, <PartitionSet 32: 0..30, 40>)
+    >>> len(march - odd), (march - odd).runs
+    (29, 3)
+    """
 
     ranges: tuple[Range, ...] = ()
 

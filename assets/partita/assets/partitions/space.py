@@ -20,14 +20,26 @@ from partita.assets.partitions.sets import PartitionSet
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A half-open span [start, end) of aware UTC instants."""
+    """A half-open span [start, end) of aware UTC instants.
+
+    >>> day = space_of(Daily("2026-03-01", tz="Asia/Tokyo"), datetime(2026, 3, 2, tzinfo=UTC)).window_at(0)
+    >>> day.start.isoformat(), day.end.isoformat()
+    ('2026-02-28T15:00:00+00:00', '2026-03-01T15:00:00+00:00')
+    """
 
     start: datetime
     end: datetime
 
 
 class PartitionSpace(ABC):
-    """The partitions that exist at an instant. Ordinals are dense, start at 0 and follow the definition's order."""
+    """The partitions that exist at an instant. Ordinals are dense, start at 0 and follow the definition's order.
+
+    >>> days = space_of(Daily("2026-03-01"), datetime(2026, 4, 1, tzinfo=UTC))
+    >>> days.select("2026-03-05..2026-03-08, latest 2")
+    <PartitionSet 6: 4..7, 29..30>
+    >>> days.keys(days.select("latest 2")), days.ordinal_of("2026-03-05")
+    (['2026-03-30', '2026-03-31'], 4)
+    """
 
     __slots__ = ("definition", "size")
 

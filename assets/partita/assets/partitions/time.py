@@ -42,7 +42,12 @@ class _Bounds(NamedTuple):
 
 
 class TimeSpace(PartitionSpace):
-    """Windows numbered from the first at or after `start`, excluded ones left out."""
+    """Windows numbered from the first at or after `start`, excluded ones left out.
+
+    >>> days = space_of(Daily("2026-03-01", exclude=["2026-03-02"]), datetime(2026, 3, 4, tzinfo=UTC))
+    >>> days.keys_of(range(days.size)), days.containing(datetime(2026, 3, 3, 15, tzinfo=UTC))
+    (['2026-03-01', '2026-03-03'], 1)
+    """
 
     __slots__ = ("_holes", "_length", "base", "grid")
 

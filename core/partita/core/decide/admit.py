@@ -49,7 +49,11 @@ def is_reserved_name(pool: str) -> bool:
 
 
 def room(pools: Iterable[PoolUse], slots: Mapping[str, Pool], held: Mapping[str, int]) -> int:
-    """How many tasks with these uses fit now. A pool that was shrunk below what it holds has no room, not a negative one."""
+    """How many tasks with these uses fit now. A pool that was shrunk below what it holds has no room, not a negative one.
+
+    >>> room([PoolUse("warehouse", 2)], {"warehouse": Pool("warehouse", 5)}, {"warehouse": 1})
+    2
+    """
     return min((max(slots[use.name].slots - held[use.name], 0) // use.slots for use in pools), default=0)
 
 

@@ -20,7 +20,12 @@ _VERSION_GONE_S = 5.0  # until the attempt's version is looked for again; its cl
 
 
 def delay_s(policy: RetryPolicy, failures: int, attempt_id: AttemptId) -> float:
-    """The wait after the `failures`-th failure (from 1): fixed, or doubling from `delay_s`; capped after the jitter."""
+    """The wait in seconds after the `failures`-th failure (from 1): fixed, or doubling from `delay_s`; capped after the jitter.
+
+    >>> policy = RetryPolicy(max_retries=4, delay_s=30.0, backoff="exponential", max_delay_s=100.0)
+    >>> [delay_s(policy, failures, AttemptId(1)) for failures in (1, 2, 3)]
+    [30.0, 60.0, 100.0]
+    """
     doublings = min(failures - 1, _MAX_DOUBLINGS) if policy.backoff == "exponential" else 0
     delay: float = policy.delay_s * 2.0**doublings
     if policy.jitter:

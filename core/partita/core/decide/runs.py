@@ -32,7 +32,11 @@ def fold(run: Run, tallies: Iterable[Tally], now: datetime) -> RunUpdate:
 
 
 def end_state(counts: Mapping[str, int], *, cancel_requested: bool) -> RunState:
-    """The state of a run whose tasks have all ended, by the number of tasks in each state."""
+    """The state of a run whose tasks have all ended, by the number of tasks in each state.
+
+    >>> str(end_state({"success": 9, "skipped": 1}, cancel_requested=False))
+    'success'
+    """
     if counts.get(TaskState.FAILED.value) or counts.get(TaskState.UPSTREAM_FAILED.value):
         return RunState.FAILED
     if cancel_requested:

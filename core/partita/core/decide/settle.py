@@ -59,7 +59,13 @@ class Settlement:
 
 
 def verdict(rule: str, *, waiting: int, bad: int, skipped: int) -> Verdict:
-    """The truth table of the trigger rules that two tallies can decide."""
+    """The truth table of the trigger rules that two tallies can decide. Raises ValueError for a rule that is none of `RULES`.
+
+    `waiting`, `bad` and `skipped` count upstream tasks that have not ended, failed (or were cancelled), and were skipped.
+
+    >>> str(verdict("all_success", waiting=2, bad=1, skipped=0)), str(verdict("none_failed", waiting=2, bad=0, skipped=1))
+    ('upstream_failed', 'wait')
+    """
     if rule == "all_done":
         return Verdict.RUN if waiting == 0 else Verdict.WAIT
     if rule == "none_skipped":

@@ -33,7 +33,11 @@ class Work:
 
 
 def critical_path(work: Sequence[Work]) -> tuple[tuple[int, ...], float]:
-    """The longest chain and its length in seconds; the floor whatever the slots. `work` is in topological order."""
+    """The longest chain (positions) and its length in seconds; the floor whatever the slots. `work` is in topological order.
+
+    >>> critical_path([Work(60.0), Work(20.0), Work(30.0, upstream=(0, 1))])
+    ((0, 2), 90.0)
+    """
     ends: list[float] = []
     before: list[int] = []
     for one in work:
@@ -53,7 +57,12 @@ def critical_path(work: Sequence[Work]) -> tuple[tuple[int, ...], float]:
 def makespan(work: Sequence[Work], slots: int, pools: Mapping[str, int] | None = None) -> float:
     """Seconds from the first start to the last end with `slots` at once; `work` is in topological order.
 
-    A task that asks a pool for more than it has starts when the pool is empty, as if it took all of it.
+    A task that asks a pool for more than it has starts when the pool is empty, as if it took all of it. Raises ValueError
+    without slots.
+
+    >>> work = [Work(60.0), Work(20.0), Work(30.0, upstream=(0, 1))]
+    >>> makespan(work, slots=1), makespan(work, slots=2)
+    (110.0, 90.0)
     """
     if slots < 1:
         raise ValueError(f"a simulation with {slots} slots never ends")

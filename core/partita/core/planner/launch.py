@@ -26,7 +26,10 @@ def to_launch(
     lane: str = "interactive",
     priority: int = 0,
 ) -> Launch:
-    """The launch of a plan made with this catalog. An empty plan gives a launch without tasks: do not launch it."""
+    """The launch of a plan made with this catalog. An empty plan gives a launch without tasks: do not launch it.
+
+    `cause` says who asked and why, as JSON; `lane` and `priority` (higher first) are those of all its tasks.
+    """
     reasons: _Reasons = {
         asset.key: {ordinal: reason for reason, cells in asset.by_reason.items() for ordinal in cells}
         for asset in plan.assets

@@ -58,7 +58,25 @@ class PlanChanged(PartitaError):
 
 
 def plan(catalog: Catalog, reader: PlanReader, request: PlanRequest) -> Plan:
-    """The plan of a request, with estimate and pool pressure; raises SelectionError, UnknownPartition, UnknownAsset."""
+    """The plan of a request, with estimate (seconds) and pool pressure; raises SelectionError, UnknownPartition, UnknownAsset.
+
+    Pure but for what `reader` reads; the same content gives the same `hash`.
+
+    >>> from datetime import UTC, datetime
+    >>> from partita.assets import AssetSpec, Daily, Snapshot, StepSpec, to_spec
+    >>> from partita.core.catalog import StoredSnapshot
+    >>> from partita.core.planner.memory import MemoryCells
+    >>> from partita.core.store.values import AssetId, LocationId, SnapshotId
+    >>> orders = AssetSpec(key="orders", step="orders", partitions=to_spec(Daily("2026-03-01")))
+    >>> step = StepSpec(id="orders", assets=["orders"], function="shop:orders")
+    >>> shop = Snapshot(location="shop", assets=[orders], steps=[step])
+    >>> catalog = Catalog([StoredSnapshot(LocationId(1), "shop", SnapshotId(1), "v1", shop)], {orders.key: AssetId(1)})
+    >>> cells = MemoryCells()
+    >>> cells.publish(CellRef(AssetId(1), "2026-03-02"), "v1")
+    >>> found = plan(catalog, cells, PlanRequest("orders", as_of=datetime(2026, 3, 4, tzinfo=UTC)))
+    >>> found.cells_by_wave()
+    ({'orders': <PartitionSet 2: 0, 2>},)
+    """
     statuses = Statuses(catalog, reader, request.as_of)
     found, decided = _content(catalog, statuses, request)
     found = replace(found, because=_because(statuses, reader, found), joined=_joined(statuses, decided))

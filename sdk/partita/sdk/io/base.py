@@ -62,7 +62,24 @@ class IOManager(ABC):
     """Stores what steps return and reads it back. Managers are values: equal settings, equal managers.
 
     An attempt calls `write`, then lets the checks read the written cells, then `commit`s those that passed and
-    `discard`s the others. `write` must not change what is published.
+    `discard`s the others. `write` must not change what is published. `data_version` says what the data is: equal
+    versions, equal data.
+
+    >>> from partita.sdk.io.base import ReadContext, WriteContext, Written
+    >>> class Memory(IOManager):
+    ...     name = "memory"
+    ...     kept: dict[str, object] = {}
+    ...     def write(self, ctx: WriteContext, value: object) -> list[Written]:
+    ...         self.kept[ctx.attempt_id] = value
+    ...         return [Written(cell.partition, ctx.attempt_id, f"v{value}", rows=1) for cell in ctx.cells]
+    ...     def read(self, ctx: ReadContext) -> object:
+    ...         return self.kept[ctx.cells[0].location]
+    >>> @asset(io=Memory())
+    ... def answer() -> int:
+    ...     return 42
+    >>> made = materialize(answer)
+    >>> made.read(answer, kind=int), made.versions(answer)
+    (42, {'': 'v42'})
     """
 
     name: str

@@ -35,7 +35,18 @@ _ALIAS = "partita_file"
 
 @dataclass(frozen=True)
 class DuckDBFile(IOManager):
-    """The DuckDB file at `path`, known to the location as `name`."""
+    """The DuckDB file at `path`, known to the location as `name`: a table for each asset, replaced partition by
+    partition.
+
+    DuckDB has one writer, so every attempt that writes takes the one slot of the pool `duckdb:NAME`. Raises
+    PartitaError when a newer attempt has already replaced the partition.
+
+    >>> shop = DuckDBFile("shop", "shop.duckdb")
+    >>> @asset(io=shop)
+    ... def orders() -> Relation: ...
+    >>> shop.pools
+    {'duckdb:shop': 1}
+    """
 
     name: str
     path: str

@@ -28,7 +28,16 @@ _CELL = "cell="
 
 @dataclass(frozen=True)
 class Lake(IOManager):
-    """Parquet under `root`; None: the folder in PARTITA_LAKE, else `.partita/lake` below the current folder."""
+    """Parquet under `root`; None: the folder in PARTITA_LAKE, else `.partita/lake` below the current folder.
+
+    Every asset is stored here (as `io="lake"`) unless it says otherwise; name a second one to keep data elsewhere.
+
+    >>> from pathlib import Path
+    >>> @asset(io=Lake("archive", Path("/mnt/archive")))
+    ... def orders() -> Relation: ...
+    >>> Lake("archive", Path("/mnt/archive")) == Lake("archive", Path("/mnt/archive"))
+    True
+    """
 
     name: str = field(default="lake")
     root: Path | None = None

@@ -25,7 +25,8 @@ from partita.assets import (
 )
 from partita.assets.partitions.grammar import STATUS_WORDS
 from partita.assets.partitions.multi import ProductSpace
-from partita.assets.specs import BatchSpec, CheckSpec, DimensionPairSpec
+from partita.assets.scheme_specs import DimensionPairSpec
+from partita.assets.specs import BatchSpec, CheckSpec
 from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.cells import STATES
 from partita.core.planner import range_text
