@@ -12,7 +12,7 @@ from tests.unit.duties.duty_world import START, World, report, step
 from partita.core.decide import runs
 from partita.core.decide.admit import admit as decide_admission
 from partita.core.decide.retry import delay_s
-from partita.core.decide.settle import RULES, verdict
+from partita.core.decide.rules import Ends, verdict
 from partita.core.duties.admit import admit
 from partita.core.duties.retries import wake_retries
 from partita.core.duties.runs import fold_tallies
@@ -33,14 +33,6 @@ from partita.core.store.values import (
 Case = dict[str, Any]
 _TERMINAL = {state.value for state in TaskState if state.terminal}
 _BAD = {"failed", "upstream_failed"}
-LATER_RULES = {
-    "all_failed",
-    "all_skipped",
-    "none_failed_min_one_success",
-    "one_done",
-    "one_failed",
-    "one_success",
-} - set(RULES)
 
 
 def later(case: Case) -> list[str]:
@@ -48,8 +40,6 @@ def later(case: Case) -> list[str]:
     operation = case["when"]["op"]
     if operation == "scenario":
         return due_later(case["given"], case["when"]["events"])
-    if operation == "trigger_rule" and case["given"]["rule"] in LATER_RULES:
-        return [f"trigger rule {case['given']['rule']}"]
     return []
 
 
@@ -63,12 +53,13 @@ def answer(case: Case) -> dict[str, Any]:
 
 def _trigger_rule(given: Case) -> dict[str, Any]:
     states = given["upstream"]
-    decision = verdict(
-        given["rule"],
+    ends = Ends(
         waiting=sum(state not in _TERMINAL for state in states),
+        good=states.count("success"),
         bad=sum(state in _BAD for state in states),
         skipped=states.count("skipped"),
     )
+    decision = verdict(given["rule"], ends)
     return {"decision": decision.value}
 
 
@@ -117,6 +108,7 @@ def _ready(index: int, pools: tuple[PoolUse, ...], priority: int, since: int) ->
         outcome=None,
         rule="all_success",
         waiting_on=0,
+        good_upstream=0,
         bad_upstream=0,
         skip_upstream=0,
         pools=pools,

@@ -164,6 +164,26 @@ class SourceRef(Spec):
         return file
 
 
+TriggerRule = Literal[
+    "all_success",
+    "all_done",
+    "all_failed",
+    "all_skipped",
+    "one_success",
+    "one_failed",
+    "one_done",
+    "none_failed",
+    "none_failed_min_one_success",
+    "none_skipped",
+    "always",
+]
+"""When a task runs, given how the upstream tasks of its run ended.
+
+>>> AssetSpec(key=AssetKey("raw/orders"), trigger_rule="all_done").trigger_rule
+'all_done'
+"""
+
+
 class AssetSpec(Spec):
     """One asset. `fingerprint` is what staleness compares, `dependency_hash` covers upstreams, names and mappings.
 
@@ -190,6 +210,7 @@ class AssetSpec(Spec):
     timeout_s: float | None = None
     pools: tuple[PoolUse, ...] = ()
     priority: int = 0
+    trigger_rule: TriggerRule = "all_success"
     batch: BatchSpec = SingleBatchSpec()
     automation: AutomationSpec = ManualSpec()
     params_schema: dict[str, JsonValue] | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, ParamSpec, TypeVar, overload
+from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args, overload
 
 from partita.assets import (
     DefinitionError,
@@ -17,6 +17,7 @@ from partita.assets import (
     PartitionsDef,
     StaticPartitions,
     TimePartitions,
+    TriggerRule,
     asset_key,
     suggest,
 )
@@ -66,6 +67,7 @@ def asset(
     timeout: Duration | None = None,
     pool: Pool | None = None,
     priority: int = 0,
+    trigger_rule: TriggerRule = "all_success",
     batch: Batch = SINGLE,
     automation: Automation | None = None,
     code_version: str | None = None,
@@ -94,7 +96,8 @@ def asset(
     `key` is the function's name unless given. `deps` are upstream assets that are only waited for. `io` names the IO
     manager that stores what is returned ("lake" by default; None: the function stores it itself). `partition_columns`
     says which column holds which dimension's key when one task makes several partitions. `timeout` limits one attempt.
-    `pool` is a name or {name: slots}. `code_version` replaces the fingerprint of the code. Raises DefinitionError.
+    `pool` is a name or {name: slots}. `trigger_rule` says when it runs, given how the upstream tasks of its run ended: after
+    all of them succeeded unless given. `code_version` replaces the fingerprint of the code. Raises DefinitionError.
 
     >>> @asset(partitions=Daily("2026-03-01"), retries=RetryPolicy(3, delay="30s"), owner="team:shop")
     ... def orders(context: Context) -> Relation:
@@ -128,6 +131,7 @@ def multi_asset(
     timeout: Duration | None = None,
     pool: Pool | None = None,
     priority: int = 0,
+    trigger_rule: TriggerRule = "all_success",
     batch: Batch = SINGLE,
     automation: Automation | None = None,
     code_version: str | None = None,
@@ -155,6 +159,7 @@ def multi_asset(
         timeout,
         pool,
         priority,
+        trigger_rule,
         batch,
         automation,
         code_version,
@@ -310,6 +315,7 @@ class _Options:
     timeout: Duration | None = None
     pool: Pool | None = None
     priority: int = 0
+    trigger_rule: TriggerRule = "all_success"
     batch: Batch = SINGLE
     automation: Automation | None = None
     code_version: str | None = None
@@ -342,6 +348,16 @@ def _checked_retries(retries: object, owner: str) -> RetryPolicy | None:
         fix=f"write RetryPolicy({retries})"
         if isinstance(retries, int)
         else 'write for example RetryPolicy(3, delay="30s")',
+    )
+
+
+def _checked_rule(rule: object, owner: str) -> TriggerRule:
+    if rule in get_args(TriggerRule):
+        return cast(TriggerRule, rule)
+    raise DefinitionError(
+        f"{owner}: trigger_rule={rule!r}",
+        rule=f"a trigger rule is one of {', '.join(get_args(TriggerRule))}",
+        fix=suggest(str(rule), get_args(TriggerRule)),
     )
 
 
@@ -388,6 +404,7 @@ def _step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, Out],
             pools=pools,
             timeout_s=said.timeout_s if options.timeout is None else seconds(options.timeout, what=f"{owner}: timeout"),
             priority=options.priority,
+            trigger_rule=_checked_rule(options.trigger_rule, owner),
             isolation=options.isolation,
             code_version=options.code_version,
         ),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from partita.assets import AssetKey, PartitionsDef
+from partita.assets import AssetKey, PartitionsDef, TriggerRule
 from partita.sdk.policies import Automation, Batch, RetryPolicy
 from partita.sdk.references import HasKey, Upstream
 from partita.sdk.signature import Signature
@@ -59,6 +59,7 @@ class StepOptions:
     pools: Mapping[str, int]
     timeout_s: float | None = None
     priority: int = 0
+    trigger_rule: TriggerRule = "all_success"
     isolation: Literal["fork", "spawn"] = "fork"
     code_version: str | None = None
 

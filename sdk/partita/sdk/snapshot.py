@@ -186,6 +186,7 @@ def _asset_spec(made: AssetDef, handle: StepHandle, fingerprint: str) -> AssetSp
         timeout_s=options.timeout_s,
         pools=tuple(PoolUse(name=name, slots=pools[name]) for name in sorted(pools)),
         priority=options.priority,
+        trigger_rule=options.trigger_rule,
         batch=options.batch.spec,
         automation=options.automation.spec,
         params_schema=None if params is None else params[1].model_json_schema(),

@@ -29,7 +29,7 @@ def lock_tasks(w: World) -> Op:
 
 def lock_dependents(w: World) -> Op:
     ids, closure = w.tasks(3), w.maybe()
-    return lambda tx: (tx.lock_dependents(ids, closure=closure), tx.edges_from(ids))
+    return lambda tx: (tx.lock_dependents(ids, closure=closure), tx.edges_from(ids), tx.waiting_among(ids))
 
 
 def selections(w: World) -> Op:
@@ -59,6 +59,7 @@ def _update(w: World, tx: Tx, task_id: TaskId) -> TaskUpdate:
         state,
         fence=Fence(w.one([task.fence, task.fence + 1])),
         waiting_on=max(0, task.waiting_on - w.random.randint(0, 1)),
+        good_upstream=task.good_upstream + 2,
         bad_upstream=task.bad_upstream + 1,
         not_before=now + timedelta(seconds=w.one([-5, 500])) if state is TaskState.UP_FOR_RETRY else None,
         worker_id=w.one(WORKERS) if state is TaskState.RUNNING else None,

@@ -52,6 +52,7 @@ def test_statements_go_by_indexes(store: PostgresStore) -> None:
             plan = _explained(tx, str(statement))
             whole[name] = {(node, table) for node, table in _scans(plan) if table not in _SMALL}
     assert len(whole) > 80
+    assert {name: found for name, found in whole.items() if found and name not in _HEADS} == {}
     assert {name for name, found in whole.items() if found} == _HEADS
 
 

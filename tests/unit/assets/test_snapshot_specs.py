@@ -239,7 +239,7 @@ PUBLIC = """
     PartitaError PartitionKey PartitionSet PartitionSpace PartitionsDef PartitionsSpec PerBatchSpec PoolUse
     ProductSpace RetrySpec SelectionError SingleBatchSpec SinglePartitions Snapshot SourceRef Specific
     SpecificSpec Static StaticPartitions StaticSpec StaticTable StaticTableSpec StepSpec TimeOverlap
-    TimeOverlapSpec TimePartitions TimeSpace TimeSpec TimeWindows BoxSet BusinessDays CalendarSpec
+    TimeOverlapSpec TimePartitions TimeSpace TimeSpec TimeWindows TriggerRule BoxSet BusinessDays CalendarSpec
     DynamicKey DynamicKeys Rolling RollingSpec needed_runs self_levels self_mapping UnknownAsset UnknownPartition UpToBatchSpec
     Weekly Window asset_key boxes_of canonical_json cell_hash check_mapping count_fires default_mapping
     digest_of_inputs downstream_of from_spec hash64 input_factor join_key mapping_from_spec mapping_to_spec

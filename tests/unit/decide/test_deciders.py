@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.decide.test_transitions import NOW, QUEUED, RUNNING, TASK
@@ -16,7 +14,7 @@ from partita.core.decide import lapse, retry, runs
 from partita.core.decide.admit import admit, room
 from partita.core.decide.claim import digests_of, sums_of
 from partita.core.decide.reasons import cause_of, explain
-from partita.core.decide.settle import RULES, Ended, Verdict, settle, verdict
+from partita.core.decide.settle import Ended, settle
 from partita.core.decide.transitions import Actor
 from partita.core.duties.values import EXTERNAL_VERSION, ResolvedInput
 from partita.core.store.values import (
@@ -49,24 +47,6 @@ SCHEDULED = replace(TASK, state=TaskState.SCHEDULED, waiting_on=0, ready_at=NOW)
 
 
 # ------------------------------------------------------------------------------------------------- settle
-def test_trigger_rules_decide_on_all_orders_alike() -> None:
-    """S-108: whatever ends first, the decision at the end is the same, and an early one is never taken back."""
-    for rule, ends in product(sorted(RULES), product(["success", "failed", "skipped"], repeat=3)):
-        final = _verdict(rule, list(ends), 0)
-        for first in range(3):
-            early = _verdict(rule, [ends[first]], 2)
-            assert early in (Verdict.WAIT, final)
-
-
-def _verdict(rule: str, ends: list[str], waiting: int) -> Verdict:
-    return verdict(rule, waiting=waiting, bad=ends.count("failed"), skipped=ends.count("skipped"))
-
-
-def test_an_unknown_rule_is_named_with_those_that_exist() -> None:
-    with pytest.raises(ValueError, match=r"'sometimes'.*all_success"):
-        verdict("sometimes", waiting=0, bad=0, skipped=0)
-
-
 def test_a_closure_settles_in_one_pass_and_the_direct_dependents_report_what_lies_beyond() -> None:
     first = Ended(TaskState.FAILED, "a", "step")
     below = [replace(TASK, id=TaskId(n), step=f"s{n}", waiting_on=1) for n in (2, 3, 4)]

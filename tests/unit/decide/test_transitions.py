@@ -32,6 +32,7 @@ TASK = Task(
     outcome=None,
     rule="all_success",
     waiting_on=2,
+    good_upstream=0,
     bad_upstream=0,
     skip_upstream=0,
     pools=(),

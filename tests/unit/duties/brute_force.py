@@ -10,17 +10,27 @@ LOSSES = 5
 
 def brute_verdict(rule: str, states: list[tuple[str, bool]]) -> str:
     """The rule over the final states of all upstream (state, is it the same step), read off S-108 and the design."""
-    bad = any(state in BAD for state, _ in states)
-    skipped = any(state == "skipped" and not same for state, same in states)
-    if rule == "all_done":
+    if not states:
         return "run"
-    if rule == "none_failed":
-        return "upstream_failed" if bad else "run"
-    if rule == "none_skipped":
-        return "skipped" if skipped else "run"
-    if bad:
-        return "upstream_failed"
-    return "skipped" if skipped else "run"
+    kinds = ["bad" if s in BAD else "skipped" if s == "skipped" and not same else "good" for s, same in states]
+    good, bad, skipped = (kind in kinds for kind in ("good", "bad", "skipped"))
+    runs = {
+        "all_success": not bad and not skipped,
+        "all_done": True,
+        "all_failed": not good and not skipped,
+        "all_skipped": not good and not bad,
+        "one_success": good,
+        "one_failed": bad,
+        "one_done": good or bad,
+        "none_failed": not bad,
+        "none_failed_min_one_success": good and not bad,
+        "none_skipped": not skipped,
+        "always": True,
+    }[rule]
+    if runs:
+        return "run"
+    wants_success = rule in ("all_success", "one_success", "none_failed", "none_failed_min_one_success")
+    return "upstream_failed" if bad and wants_success else "skipped"
 
 
 def brute_end(row: dict[str, Any], cells: list[dict[str, Any]], ends: list[str], cancelled: bool) -> set[str]:

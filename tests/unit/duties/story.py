@@ -19,6 +19,7 @@ from tests.unit.duties.crashing import Crash, CrashingStore
 from tests.unit.duties.duty_world import PIN, World, gate, no_log, plan_of, report, step
 from tests.unit.duties.invariants import TERMINAL, check_invariants
 
+from partita.core.decide.rules import RULES
 from partita.core.duties.admit import admit
 from partita.core.duties.claim import claim
 from partita.core.duties.explain import explain
@@ -94,7 +95,7 @@ class Story:
     def step(self, asset: int, upstream: list[int]) -> LaunchTask:
         choose = self.random.choice
         pools = choose([(), (("one", 1),), (("three", 2),), (("one", 1), ("three", 1)), (("three", 1),)])
-        rule = choose(["all_success"] * 5 + ["all_done", "none_failed", "none_skipped"])
+        rule = choose(["all_success"] * 8 + list(RULES))
         partitions = self.random.sample(["a", "b", "c"], self.random.randint(1, 3))
         return step(
             asset,

@@ -143,6 +143,22 @@ def test_an_all_done_cleanup_runs_and_does_not_rescue_the_run(world: World) -> N
     assert world.run_state(made.run_id) == "failed"
 
 
+def test_a_rule_that_is_certain_early_starts_and_heeds_no_later_end(world: World) -> None:
+    """ex-039, ex-036: it runs beside its upstream, and the failure that comes after changes nothing about it."""
+    made = world.launch(step(1), step(2), step(3, 0, 1, rule="one_success"), step(4, 0, 1, rule="always"))
+    assert world.states()["s4"] == "scheduled"
+    claimed = world.start()
+    world.finish(report(claimed["s1"]), report(claimed["s4"]))
+    assert world.states()["s3"] == "scheduled"
+    third = world.start()["s3"]
+    world.finish(report(claimed["s2"], AttemptOutcome.FAILED))
+    assert world.states()["s3"] == "running"
+    world.finish(report(third))
+    world.run_all()
+    assert world.states() == {"s1": "success", "s2": "failed", "s3": "success", "s4": "success"}
+    assert world.run_state(made.run_id) == "failed"
+
+
 @pytest.mark.parametrize("late", [CellOutcome.FAILED, CellOutcome.SKIPPED, None])
 def test_an_atomic_group_publishes_all_or_nothing_within_a_partition(world: World, late: CellOutcome | None) -> None:
     both = step(1, partitions=[])

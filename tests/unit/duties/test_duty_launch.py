@@ -79,7 +79,7 @@ def test_a_task_that_keeps_some_cells_runs_beside_the_gate_for_the_others(world:
         ((), "nothing to run"),
         ((step(1, 0),), "come earlier"),
         ((step(1), step(1)), "one owner per cell"),
-        ((step(1, rule="one_success"),), "trigger rule"),
+        ((step(1, rule="sometimes"),), "trigger rule"),
         ((step(1, partitions=[]),), "needs cells"),
         ((step(1, pools=[("backfill:7", 1)]),), "a pool of your own"),
         ((step(1, pools=[("db", 0)]),), "at least one"),

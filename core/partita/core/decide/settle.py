@@ -1,8 +1,8 @@
 """Readiness: what the end of some tasks means for those below them. Pure.
 
-A task counts its unfinished upstream down (`waiting_on`) and keeps two tallies (failed or upstream_failed or cancelled;
-skipped). `verdict` is the truth table of its trigger rule over them (S-108). Failure decides at once; a skip waits until all
-upstream has ended, so that the order of the ends never decides the outcome: a failure outweighs a skip.
+A task counts its unfinished upstream down (`waiting_on`) and tallies how they ended: good (success), bad (failed,
+upstream_failed, cancelled, removed), skipped. Its trigger rule (`rules.py`) decides over these counts. One that runs before all
+upstream has ended waits for nobody from then on, so its count falls to zero.
 
 Ids rise along edges, so one pass over the dependents in id order settles a whole closure.
 """
@@ -13,23 +13,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
+from partita.core.decide.rules import Ends, Verdict, verdict
 from partita.core.decide.transitions import Actor, move
 from partita.core.store.values import Task, TaskId, TaskState, TaskUpdate, WaitReason
-
-RULES = frozenset({"all_success", "all_done", "none_failed", "none_skipped"})
 
 # What an ended upstream counts as. A cancelled or removed one made nothing that its dependents could use. Within its own
 # run they were cancelled with it; what still hears of it is a gate of another run that had joined it.
 _BAD = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED, TaskState.CANCELLED, TaskState.REMOVED})
-
-
-class Verdict(StrEnum):
-    WAIT = "wait"
-    RUN = "run"
-    SKIPPED = "skipped"
-    UPSTREAM_FAILED = "upstream_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,35 +49,6 @@ class Settlement:
     beyond: frozenset[TaskId]
 
 
-def verdict(rule: str, *, waiting: int, bad: int, skipped: int) -> Verdict:
-    """The truth table of the trigger rules that two tallies can decide. Raises ValueError for a rule that is none of `RULES`.
-
-    `waiting`, `bad` and `skipped` count upstream tasks that have not ended, failed (or were cancelled), and were skipped.
-
-    >>> str(verdict("all_success", waiting=2, bad=1, skipped=0)), str(verdict("none_failed", waiting=2, bad=0, skipped=1))
-    ('upstream_failed', 'wait')
-    """
-    if rule == "all_done":
-        return Verdict.RUN if waiting == 0 else Verdict.WAIT
-    if rule == "none_skipped":
-        return _early(skipped, Verdict.SKIPPED, waiting)
-    if rule == "none_failed":
-        return _early(bad, Verdict.UPSTREAM_FAILED, waiting)
-    if rule != "all_success":
-        raise ValueError(f"trigger rule {rule!r}: one of {', '.join(sorted(RULES))}")
-    if bad:
-        return Verdict.UPSTREAM_FAILED
-    if waiting:
-        return Verdict.WAIT
-    return Verdict.SKIPPED if skipped else Verdict.RUN
-
-
-def _early(ruled_out_by: int, otherwise: Verdict, waiting: int) -> Verdict:
-    if ruled_out_by:
-        return otherwise
-    return Verdict.WAIT if waiting else Verdict.RUN
-
-
 def settle(
     ended: Mapping[TaskId, Ended],
     edges: Iterable[tuple[TaskId, TaskId]],
@@ -95,7 +57,7 @@ def settle(
     whole: bool,
     now: datetime,
 ) -> Settlement:
-    """Settles `dependents` (non-terminal, all in state NONE) after `ended`.
+    """Settles `dependents` (all in state NONE) after `ended`.
 
     `whole`: `dependents` and `edges` cover everything below `ended`, so that an end among them is followed down. Otherwise
     they are the direct ones, and such an end is reported in `beyond`.
@@ -138,15 +100,18 @@ class _Settling:
         waiting = task.waiting_on - len(ends)
         bad = task.bad_upstream + sum(end.state in _BAD for end in ends)
         skipped = task.skip_upstream + sum(_counts_as_skip(end, task) for end in ends)
-        counters = {"waiting_on": waiting, "bad_upstream": bad, "skip_upstream": skipped}
-        decision = verdict(task.rule, waiting=waiting, bad=bad, skipped=skipped)
+        good = (
+            task.good_upstream + task.waiting_on - waiting - (bad - task.bad_upstream) - (skipped - task.skip_upstream)
+        )
+        counters = {"waiting_on": waiting, "good_upstream": good, "bad_upstream": bad, "skip_upstream": skipped}
+        decision = verdict(task.rule, Ends(waiting, good, bad, skipped))
         if decision is Verdict.WAIT:
             detail = {"waiting_on": waiting}
             update = move(
                 task, TaskState.NONE, Actor.SETTLE, **counters, reason=WaitReason.UPSTREAM, reason_detail=detail
             )
         elif decision is Verdict.RUN:
-            update = move(task, TaskState.SCHEDULED, Actor.SETTLE, **counters, ready_at=self.now)
+            update = move(task, TaskState.SCHEDULED, Actor.SETTLE, **counters | {"waiting_on": 0}, ready_at=self.now)
             self.ready += task.kind == "step"
             self.gates += task.kind == "gate"
         else:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from partita.core.decide.rules import Ends, Verdict, verdict
 from partita.core.store.values import Task, TaskState, TaskUpdate
 
 INFRA_LOSSES = 5  # losses that are retried; they never consume the user's retries (DESIGN section 6, "Leases")
@@ -59,12 +60,16 @@ def _ready(before: Task, after: TaskUpdate) -> bool:
     return after.waiting_on == 0 and after.ready_at is not None
 
 
-def _failed_above(_: Task, after: TaskUpdate) -> bool:
-    return after.bad_upstream > 0
+def _rule_says(decision: Verdict) -> Guard:
+    def holds(before: Task, after: TaskUpdate) -> bool:
+        ends = Ends(after.waiting_on, after.good_upstream, after.bad_upstream, after.skip_upstream)
+        return verdict(before.rule, ends) is decision
+
+    return holds
 
 
-def _skipped_above(_: Task, after: TaskUpdate) -> bool:
-    return after.skip_upstream > 0
+def _rule_lets_it_run(before: Task, after: TaskUpdate) -> bool:
+    return _ready(before, after) and _rule_says(Verdict.RUN)(before, after)
 
 
 def _is_open_gate(before: Task, _: TaskUpdate) -> bool:
@@ -134,9 +139,17 @@ def _waits_aside(before: Task, after: TaskUpdate) -> bool:
 
 TABLE: tuple[Transition, ...] = (
     Transition(_S.NONE, _S.NONE, Actor.SETTLE, _counts, "an upstream ended and others have not"),
-    Transition(_S.NONE, _S.SCHEDULED, Actor.SETTLE, _ready, "the last upstream ended and the rule says run"),
-    Transition(_S.NONE, _S.UPSTREAM_FAILED, Actor.SETTLE, _failed_above, "an upstream failed and the rule forbids it"),
-    Transition(_S.NONE, _S.SKIPPED, Actor.SETTLE, _skipped_above, "an upstream was skipped and the rule follows it"),
+    Transition(
+        _S.NONE,
+        _S.SCHEDULED,
+        Actor.SETTLE,
+        _rule_lets_it_run,
+        "its trigger rule says run, and it waits for nobody more",
+    ),
+    Transition(
+        _S.NONE, _S.UPSTREAM_FAILED, Actor.SETTLE, _rule_says(Verdict.UPSTREAM_FAILED), "its trigger rule says so"
+    ),
+    Transition(_S.NONE, _S.SKIPPED, Actor.SETTLE, _rule_says(Verdict.SKIPPED), "its trigger rule says so"),
     Transition(_S.SCHEDULED, _S.SUCCESS, Actor.GATE, _is_open_gate, "a gate has counted down"),
     Transition(_S.SCHEDULED, _S.QUEUED, Actor.ADMIT, _is_step, "all its pools have room"),
     Transition(_S.QUEUED, _S.RUNNING, Actor.CLAIM, _starts, "a live worker starts an attempt under a higher fence"),

@@ -92,9 +92,10 @@ def _below(tx: Tx, ended: Collection[TaskId], *, whole: bool) -> tuple[list[Task
         edges = tx.edges_from([*ids, *(task.id for task in dependents)] if whole else ids)
         seen = {task.id for task in dependents} | set(ended)
         late = sorted({down for _, down in edges} - seen)
-        # An edge to a row that was not returned leads to a task that has ended, or to a gate that joined while this
-        # statement waited for its lock; only the latter has to be locked too, with all that is below it.
-        if not late or all(task.state.terminal for task in tx.lock_tasks(late)):
+        # An edge to a row that was not returned leads to a task that waits no more, or to a gate that joined while this
+        # statement waited for its lock; only the latter has to be locked too, with all that is below it. It is looked for
+        # without a lock: waiting here for a task that has started would leave the one order in which everybody locks.
+        if not late or not tx.waiting_among(late):
             return dependents, edges
 
 

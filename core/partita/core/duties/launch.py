@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from partita.core.decide.admit import backfill_pool, is_reserved_name
-from partita.core.decide.settle import RULES
+from partita.core.decide.rules import RULES
 from partita.core.duties.values import Channel, Launch, LaunchCell, Launched, LaunchTask
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import (
@@ -76,7 +76,7 @@ def _check(launch: Launch) -> None:
         if any(not 0 <= up < index for up in task.upstream):
             raise LaunchRefused(f"{what} depends on {task.upstream}: upstream tasks come earlier in the list")
         if task.rule not in RULES:
-            raise LaunchRefused(f"{what} has the trigger rule {task.rule!r}: one of {', '.join(sorted(RULES))}")
+            raise LaunchRefused(f"{what} has the trigger rule {task.rule!r}: one of {', '.join(RULES)}")
         if task.kind == "gate" and (task.cells or task.pools):
             raise LaunchRefused(f"{what} is a gate and has cells or pools: a gate only counts")
         if task.kind == "step" and (not task.cells or task.location_id is None or task.snapshot_id is None):
@@ -180,10 +180,16 @@ def _tasks_and_edges(
             tasks.append(_join_gate(launch, part))
             edges += [(owner, part.gate_id) for owner in part.owners]
         if part.stands:
-            upstream = sorted({up for index in part.source.upstream for up in placed[index].ids})
+            upstream = _waits_for(part.source, placed)
             tasks.append(_new_task(launch, part, len(upstream), cap))
             edges += [(up, part.task_id) for up in upstream]
     return tasks, edges
+
+
+def _waits_for(source: LaunchTask, placed: Sequence[_Placed]) -> list[TaskId]:
+    if source.rule == "always":
+        return []
+    return sorted({up for index in source.upstream for up in placed[index].ids})
 
 
 def _join_gate(launch: Launch, part: _Placed) -> NewTask:

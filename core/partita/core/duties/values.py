@@ -71,7 +71,7 @@ class LaunchTask:
     """One task of a launch. `upstream` are indexes of earlier tasks of the same launch (never its own or a later one).
 
     A gate has no cells, no location and no pools: it counts its upstream down once and releases its members. A step that
-    names no pool takes one slot of `default` (S-022). `rule` is one of `decide.settle.RULES`.
+    names no pool takes one slot of `default` (S-022). `rule` is one of `decide.rules.RULES`.
     """
 
     kind: str  # "step" or "gate"

@@ -50,7 +50,7 @@ def to_launch(
 
 def _task(task: PlanTask, as_of: datetime, catalog: Catalog, reasons: _Reasons) -> LaunchTask:
     if task.step is None:
-        return LaunchTask("gate", "gate", None, None, upstream=task.upstream, wave=task.wave)
+        return LaunchTask("gate", "gate", None, None, upstream=task.upstream, wave=task.wave, rule=task.rule)
     members = [catalog.assets[key] for key in task.assets]
     spec = members[0].spec
     return LaunchTask(
@@ -70,6 +70,7 @@ def _task(task: PlanTask, as_of: datetime, catalog: Catalog, reasons: _Reasons) 
         priority=spec.priority,
         wave=task.wave,
         conditional=task.conditional,
+        rule=task.rule,
     )
 
 

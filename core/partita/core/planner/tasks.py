@@ -2,6 +2,8 @@
 
 Edges are kept in bundles: one tuple of upstream tasks per distinct set, shared by all tasks that wait for it. A bundle
 that would cost more edges than a gate is replaced by one when the plan's mean is over four edges a task (DESIGN section 6).
+A gate has the trigger rule of those that wait behind it, so it exists only for rules that hold of a whole exactly when they
+hold of its parts; the others look at their upstream one by one.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partita.assets import AssetKey, PartitionSet
+from partita.assets import AssetKey, PartitionSet, TriggerRule
 from partita.core.catalog import Catalog, StepKey
 from partita.core.catalog.edges import EdgeMap, Ints
 from partita.core.planner.values import Plan, PlannedStep
 
 Bundle = tuple[int, ...]
+_Gated = tuple[TriggerRule, Bundle]
+_BY_PARTS: frozenset[TriggerRule] = frozenset({"all_success", "all_done", "none_failed", "none_skipped"})
 MEAN_EDGES = 4
 
 
@@ -31,6 +35,7 @@ class PlanTask:
     wave: int
     conditional: bool
     upstream: tuple[int, ...]
+    rule: TriggerRule
 
     @property
     def gate(self) -> bool:
@@ -43,6 +48,7 @@ class _Draft:
     step: PlannedStep
     index: int
     wave: int
+    rule: TriggerRule
     bundles: tuple[Bundle, ...]
 
 
@@ -52,20 +58,21 @@ def plan_tasks(plan: Plan, catalog: Catalog) -> list[PlanTask]:
     gates = _gates(drafts)
     order = sorted(range(len(drafts)), key=lambda index: drafts[index].wave)
     place: dict[int, int] = {}
-    gate_place: dict[Bundle, int] = {}
+    gate_place: dict[_Gated, int] = {}
     found: list[PlanTask] = []
     for index in order:
         draft = drafts[index]
         upstream: set[int] = set()
         for bundle in draft.bundles:
-            if bundle not in gates:
+            gate = (draft.rule, bundle)
+            if gate not in gates:
                 upstream.update(place[one] for one in bundle)
                 continue
-            if bundle not in gate_place:
-                gate_place[bundle] = len(found)
+            if gate not in gate_place:
+                gate_place[gate] = len(found)
                 above = tuple(sorted(place[one] for one in bundle))
-                found.append(PlanTask(None, (), PartitionSet.empty(), draft.wave, False, above))
-            upstream.add(gate_place[bundle])
+                found.append(PlanTask(None, (), PartitionSet.empty(), draft.wave, False, above, draft.rule))
+            upstream.add(gate_place[gate])
         place[index] = len(found)
         step = draft.step
         found.append(
@@ -76,6 +83,7 @@ def plan_tasks(plan: Plan, catalog: Catalog) -> list[PlanTask]:
                 draft.wave,
                 step.conditional[draft.index],
                 tuple(sorted(upstream)),
+                draft.rule,
             )
         )
     return found
@@ -104,8 +112,9 @@ def _drafts(plan: Plan, catalog: Catalog) -> list[_Draft]:
                     continue
                 seen.add((one.upstream, id(edge)))
                 _bundle(edge, step.batches, task_of[one.upstream], first, inside, bundles)
+        rule = catalog.assets[step.assets[0]].spec.trigger_rule
         drafts += [
-            _Draft(step, index, step.waves[index], tuple(dict.fromkeys(bundles[index])))
+            _Draft(step, index, step.waves[index], rule, tuple(dict.fromkeys(bundles[index])))
             for index in range(len(step.batches))
         ]
     return drafts
@@ -143,9 +152,9 @@ def _ranges(edge: EdgeMap, batch: PartitionSet) -> tuple[tuple[int, int], ...]:
     return PartitionSet.from_ranges(one for ordinal in batch for one in edge.ranges_of(ordinal)).ranges
 
 
-def _gates(drafts: Sequence[_Draft]) -> frozenset[Bundle]:
+def _gates(drafts: Sequence[_Draft]) -> frozenset[_Gated]:
     """The bundles that get a gate: none while the plan is thin, else all that save edges."""
-    uses = Counter(bundle for draft in drafts for bundle in draft.bundles)
-    if sum(len(bundle) * n for bundle, n in uses.items()) <= MEAN_EDGES * len(drafts):
+    uses = Counter((draft.rule, bundle) for draft in drafts if draft.rule in _BY_PARTS for bundle in draft.bundles)
+    if sum(len(bundle) * n for (_, bundle), n in uses.items()) <= MEAN_EDGES * len(drafts):
         return frozenset()
-    return frozenset(bundle for bundle, n in uses.items() if len(bundle) * n > len(bundle) + n)
+    return frozenset(gate for gate, n in uses.items() if len(gate[1]) * n > len(gate[1]) + n)

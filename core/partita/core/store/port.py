@@ -112,7 +112,11 @@ class Tx(DefinitionsTx, Protocol):
         """Waits; in id order; unknown ids are left out."""
 
     def lock_dependents(self, ids: Sequence[TaskId], *, closure: bool) -> list[Task]:
-        """The non-terminal tasks directly downstream of `ids` (with `closure`: all below), locked in id order. Waits."""
+        """The tasks in NONE directly downstream of `ids` (with `closure`: all below), locked in id order. Waits. Those that
+        have started, or ended, heed no upstream any more."""
+
+    def waiting_among(self, ids: Sequence[TaskId]) -> list[TaskId]:
+        """Of these, the tasks in NONE, in id order. No lock."""
 
     def edges_from(self, ids: Sequence[TaskId]) -> list[tuple[TaskId, TaskId]]: ...
 

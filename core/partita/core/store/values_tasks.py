@@ -119,6 +119,7 @@ class Task:
     outcome: str | None
     rule: str
     waiting_on: int
+    good_upstream: int
     bad_upstream: int
     skip_upstream: int
     pools: tuple[PoolUse, ...]
@@ -155,6 +156,7 @@ class TaskUpdate:
     state: TaskState
     outcome: str | None
     waiting_on: int
+    good_upstream: int
     bad_upstream: int
     skip_upstream: int
     attempt_number: int
@@ -181,6 +183,7 @@ class TaskUpdate:
             "expect_fence": task.fence,
             "outcome": task.outcome,
             "waiting_on": task.waiting_on,
+            "good_upstream": task.good_upstream,
             "bad_upstream": task.bad_upstream,
             "skip_upstream": task.skip_upstream,
             "attempt_number": task.attempt_number,

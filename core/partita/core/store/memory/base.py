@@ -26,6 +26,7 @@ def task_of(row: Row) -> Task:
         outcome=row["outcome"],
         rule=row["rule"],
         waiting_on=row["waiting_on"],
+        good_upstream=row["good_upstream"],
         bad_upstream=row["bad_upstream"],
         skip_upstream=row["skip_upstream"],
         pools=pool_set_of(row["pool_set"]),

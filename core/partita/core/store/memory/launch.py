@@ -98,6 +98,7 @@ class LaunchPart(MemoryPart):
             "outcome": None,
             "rule": task.rule,
             "waiting_on": task.waiting_on,
+            "good_upstream": 0,
             "bad_upstream": 0,
             "skip_upstream": 0,
             "pool_set": pool_set_text(task.pools),

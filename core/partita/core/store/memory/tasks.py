@@ -42,7 +42,10 @@ class TasksPart(MemoryPart):
             }
             frontier = found - below if closure else set()
             below |= found
-        return [task for task in self.lock_tasks(sorted(below)) if not task.state.terminal]
+        return [task for task in self.lock_tasks(sorted(below)) if task.state is TaskState.NONE]
+
+    def waiting_among(self, ids: Sequence[TaskId]) -> list[TaskId]:
+        return [task.id for task in self.lock_tasks(ids) if task.state is TaskState.NONE]
 
     def edges_from(self, ids: Sequence[TaskId]) -> list[tuple[TaskId, TaskId]]:
         return [
@@ -104,6 +107,7 @@ class TasksPart(MemoryPart):
             "state": update.state.value,
             "outcome": update.outcome,
             "waiting_on": update.waiting_on,
+            "good_upstream": update.good_upstream,
             "bad_upstream": update.bad_upstream,
             "skip_upstream": update.skip_upstream,
             "attempt_number": update.attempt_number,

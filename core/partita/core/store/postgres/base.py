@@ -29,9 +29,9 @@ _I63 = 1 << 63
 
 # The columns of `Task`, in the order of its fields; `t` is the task.
 TASK_COLUMNS = """t.id, t.run_id, t.kind, t.step, t.location_id, t.snapshot_id, t.state, t.outcome, t.rule, t.waiting_on,
-    t.bad_upstream, t.skip_upstream, t.pool_set, t.lane, t.priority, t.conditional, t.attempt_number, t.user_failures,
-    t.infra_losses, CAST(t.retry AS text), t.timeout_s, t.not_before, t.worker_id, t.attempt_id, t.fence, t.cell_count,
-    t.cancel_requested, t.ready_at, t.queued_at, t.reason"""
+    t.good_upstream, t.bad_upstream, t.skip_upstream, t.pool_set, t.lane, t.priority, t.conditional, t.attempt_number,
+    t.user_failures, t.infra_losses, CAST(t.retry AS text), t.timeout_s, t.not_before, t.worker_id, t.attempt_id, t.fence,
+    t.cell_count, t.cancel_requested, t.ready_at, t.queued_at, t.reason"""
 
 # Terminal states, as the literal list that statements compare with.
 TERMINAL = "('success', 'failed', 'upstream_failed', 'skipped', 'removed', 'cancelled')"
@@ -72,9 +72,9 @@ def to_unsigned(stored: int | None) -> int | None:
 def task_of(row: Any) -> Task:
     fields = list(row)
     fields[6] = _STATES[fields[6]]
-    fields[12] = pool_set_of(fields[12])
-    fields[19] = retry_of(fields[19])
-    fields[29] = _REASONS[fields[29]]
+    fields[13] = pool_set_of(fields[13])
+    fields[20] = retry_of(fields[20])
+    fields[30] = _REASONS[fields[30]]
     return Task(*fields)
 
 

@@ -31,10 +31,11 @@ LOCK_TASKS = text(f"""
     SELECT {TASK_COLUMNS} FROM task t WHERE t.id = ANY(CAST(:ids AS bigint[])) ORDER BY t.id FOR NO KEY UPDATE
 """)
 
+# ANY(ARRAY(...)): the ids are found first, whatever the planner believes of how many tasks are in `none`.
 LOCK_DOWNSTREAM = text(f"""
     SELECT {TASK_COLUMNS} FROM task t
-    WHERE t.id IN (SELECT downstream_id FROM task_edge WHERE upstream_id = ANY(CAST(:ids AS bigint[])))
-      AND t.state NOT IN {TERMINAL}
+    WHERE t.id = ANY(ARRAY(SELECT downstream_id FROM task_edge WHERE upstream_id = ANY(CAST(:ids AS bigint[]))))
+      AND t.state = 'none'
     ORDER BY t.id FOR NO KEY UPDATE OF t
 """)
 
@@ -45,9 +46,11 @@ LOCK_ALL_BELOW = text(f"""
         SELECT e.downstream_id FROM below b JOIN task_edge e ON e.upstream_id = b.id
     )
     SELECT {TASK_COLUMNS} FROM task t
-    WHERE t.id IN (SELECT id FROM below) AND t.state NOT IN {TERMINAL}
+    WHERE t.id = ANY(ARRAY(SELECT id FROM below)) AND t.state = 'none'
     ORDER BY t.id FOR NO KEY UPDATE OF t
 """)
+
+WAITING_AMONG = text("SELECT id FROM task WHERE id = ANY(CAST(:ids AS bigint[])) AND state = 'none' ORDER BY id")
 
 EDGES_FROM = text("""
     SELECT upstream_id, downstream_id FROM task_edge WHERE upstream_id = ANY(CAST(:ids AS bigint[])) ORDER BY 1, 2
@@ -92,22 +95,24 @@ LOCK_OPEN_TASKS_OF_RUN = text(f"""
 # The compare-and-set of every transition. A terminal row is never written: it is in no expected state.
 WRITE_TASKS = text(f"""
     UPDATE task t
-    SET state = u.state, outcome = u.outcome, waiting_on = u.waiting_on, bad_upstream = u.bad_upstream,
-        skip_upstream = u.skip_upstream, attempt_number = u.attempt_number, user_failures = u.user_failures,
-        infra_losses = u.infra_losses, not_before = u.not_before, worker_id = u.worker_id, attempt_id = u.attempt_id,
-        fence = u.fence, cancel_requested = u.cancel_requested, ready_at = u.ready_at, queued_at = u.queued_at,
+    SET state = u.state, outcome = u.outcome, waiting_on = u.waiting_on, good_upstream = u.good_upstream,
+        bad_upstream = u.bad_upstream, skip_upstream = u.skip_upstream, attempt_number = u.attempt_number,
+        user_failures = u.user_failures, infra_losses = u.infra_losses, not_before = u.not_before,
+        worker_id = u.worker_id, attempt_id = u.attempt_id, fence = u.fence, cancel_requested = u.cancel_requested,
+        ready_at = u.ready_at, queued_at = u.queued_at,
         reason = u.reason, reason_detail = u.reason_detail, error = u.error,
         started_at = coalesce(u.started_at, t.started_at), finished_at = coalesce(u.finished_at, t.finished_at)
     FROM unnest(CAST(:ids AS bigint[]), CAST(:expect_states AS text[]), CAST(:expect_fences AS bigint[]),
-                CAST(:states AS text[]), CAST(:outcomes AS text[]), CAST(:waiting AS integer[]), CAST(:bad AS integer[]),
-                CAST(:skip AS integer[]), CAST(:numbers AS integer[]), CAST(:failures AS integer[]), CAST(:losses AS integer[]),
+                CAST(:states AS text[]), CAST(:outcomes AS text[]), CAST(:waiting AS integer[]), CAST(:good AS integer[]),
+                CAST(:bad AS integer[]), CAST(:skip AS integer[]), CAST(:numbers AS integer[]),
+                CAST(:failures AS integer[]), CAST(:losses AS integer[]),
                 CAST(:not_before AS timestamptz[]), CAST(:workers AS text[]), CAST(:attempts AS bigint[]),
                 CAST(:fences AS bigint[]), CAST(:cancels AS boolean[]), CAST(:ready_at AS timestamptz[]),
                 CAST(:queued_at AS timestamptz[]), CAST(:reasons AS text[]), CAST(:details AS jsonb[]), CAST(:errors AS text[]),
                 CAST(:started_at AS timestamptz[]), CAST(:finished_at AS timestamptz[]))
-         AS u(id, expect_state, expect_fence, state, outcome, waiting_on, bad_upstream, skip_upstream, attempt_number,
-              user_failures, infra_losses, not_before, worker_id, attempt_id, fence, cancel_requested, ready_at, queued_at,
-              reason, reason_detail, error, started_at, finished_at)
+         AS u(id, expect_state, expect_fence, state, outcome, waiting_on, good_upstream, bad_upstream, skip_upstream,
+              attempt_number, user_failures, infra_losses, not_before, worker_id, attempt_id, fence, cancel_requested,
+              ready_at, queued_at, reason, reason_detail, error, started_at, finished_at)
     WHERE t.id = u.id AND t.state = u.expect_state AND t.fence = u.expect_fence AND t.state NOT IN {TERMINAL}
 """)
 
@@ -133,6 +138,9 @@ class TasksPart(PostgresPart):
 
     def lock_dependents(self, ids: Sequence[TaskId], *, closure: bool) -> list[Task]:
         return self._tasks(LOCK_ALL_BELOW if closure else LOCK_DOWNSTREAM, ids=sorted(set(ids)))
+
+    def waiting_among(self, ids: Sequence[TaskId]) -> list[TaskId]:
+        return [row[0] for row in self._rows(WAITING_AMONG, ids=sorted(set(ids)))]
 
     def edges_from(self, ids: Sequence[TaskId]) -> list[tuple[TaskId, TaskId]]:
         return [(row[0], row[1]) for row in self._rows(EDGES_FROM, ids=sorted(set(ids)))]
@@ -198,6 +206,7 @@ def _columns(rows: Sequence[TaskUpdate]) -> dict[str, list[Any]]:
         "states": [update.state.value for update in rows],
         "outcomes": [update.outcome for update in rows],
         "waiting": [update.waiting_on for update in rows],
+        "good": [update.good_upstream for update in rows],
         "bad": [update.bad_upstream for update in rows],
         "skip": [update.skip_upstream for update in rows],
         "numbers": [update.attempt_number for update in rows],

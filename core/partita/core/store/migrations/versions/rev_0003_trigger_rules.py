@@ -1,0 +1,21 @@
+"""Trigger rules: executes the SQL file beside it."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0003_trigger_rules"
+down_revision = "0002_acceptance"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    statements = Path(__file__).with_name("0003_trigger_rules.sql").read_text(encoding="utf-8")
+    cursor = op.get_bind().connection.cursor()
+    cursor.execute(statements)
+    cursor.close()
+
+
+def downgrade() -> None:
+    op.drop_column("task", "good_upstream")
