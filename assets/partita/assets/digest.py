@@ -22,11 +22,8 @@ def hash64(*parts: Part) -> int:
     >>> hash64("orders", 7)
     8704356835758318414
     """
-    state = blake2b(digest_size=8)
-    for part in parts:
-        kind, body = _encode(part)
-        state.update(kind + len(body).to_bytes(8, "big") + body)
-    return int.from_bytes(state.digest(), "big")
+    encoded = b"".join([kind + len(body).to_bytes(8, "big") + body for kind, body in map(_encode, parts)])
+    return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "big")
 
 
 def cell_hash(partition_key: str, data_version: str) -> int:

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from partita.assets import (
     All,
     Daily,
+    DimensionPair,
+    Dimensions,
     Hourly,
+    Identity,
     Last,
     Mapping,
     Multi,
@@ -28,6 +31,7 @@ from partita.assets import (
     space_of,
     upstream_of,
 )
+from partita.assets.mappings.definitions import DimensionMapping, dims_of
 from partita.core.catalog import EdgeMap, mask_of, set_of
 from partita.core.catalog.names import names_of
 
@@ -38,8 +42,29 @@ WEEKS = Weekly("2024-01-01")
 LETTERS = Static("a", "b", 'ä, "c"')
 GRID = Multi(day=DAYS, letter=LETTERS)
 TURNED = Multi(letter=LETTERS, hour=Hourly("2024-01-01", end="2024-01-03"))
+PAIRS = Multi(letter=LETTERS, other=LETTERS)
 HOLED = Daily("2024-01-01", end="2024-01-10", exclude=["2024-01-04"])
-SCHEMES: list[PartitionsDef | None] = [None, DAYS, HOLED, ODD, WEEKS, LETTERS, GRID, TURNED]
+SCHEMES: list[PartitionsDef | None] = [None, DAYS, HOLED, ODD, WEEKS, LETTERS, GRID, TURNED, PAIRS]
+
+
+def _by_dimension(draw: st.DrawFn, down: PartitionsDef, up: PartitionsDef) -> list[Mapping]:
+    """Each upstream dimension after any downstream dimension of its kind, or after none; two may follow one."""
+    times = {"day", "hour"} | ({""} if down == DAYS else set())
+    downs = [name for name, _ in dims_of(down)]
+    pairs: list[DimensionPair] = []
+    for name, _ in dims_of(up):
+        alike = [one for one in downs if (one in times) == (name in times)]
+        inner: list[DimensionMapping] = [Identity()] if name not in times else [TimeOverlap(-1, 0), TimeOverlap(-1, -1)]
+        inner += (
+            [StaticTable((("a", ("b", "gone")),))] if name not in times else [Rolling(2, "days", "clip", current=False)]
+        )
+        follows = draw(st.booleans())
+        if alike and follows:
+            pairs.append(DimensionPair(name, draw(st.sampled_from(alike)), draw(st.sampled_from(inner))))
+            continue
+        whole: list[DimensionMapping] = [All(), Last(), Specific(("a", "gone"))]
+        pairs.append(DimensionPair(name, None, draw(st.sampled_from(whole))))
+    return [Dimensions(tuple(pairs))]
 
 
 @st.composite
@@ -58,6 +83,8 @@ def edges(draw: st.DrawFn) -> EdgeMap:
         ]
     if down == up == LETTERS:
         choices += [StaticTable((("a", ("b", "gone")),)), Specific(("a", "gone"))]
+    if down in (GRID, TURNED, PAIRS, DAYS, LETTERS) and up in (GRID, TURNED, PAIRS):
+        choices += _by_dimension(draw, down, up)
     spaces = (space_of(down, AS_OF), space_of(up, AS_OF))
     return EdgeMap.compile(draw(st.sampled_from(choices)), down=spaces[0], up=spaces[0] if down == up else spaces[1])
 
@@ -79,7 +106,7 @@ def test_a_compiled_mapping_answers_as_the_mapping_does(edge: EdgeMap, data: st.
         [data.draw(st.booleans()) for _ in range(min(edge.up.size, 8))] + [False] * max(edge.up.size - 8, 0)
     )
     chosen = np.array([at % 3 == 0 for at in range(edge.down.size)])
-    waves = np.arange(edge.up.size, dtype=np.int64) % 5 - 1
+    waves = np.arange(edge.up.size, dtype=np.int32) % 5 - 1
     for at, found in enumerate(needs):
         assert PartitionSet.from_ranges(edge.ranges_of(at)) == found.existing
         assert bool(edge.absent[at]) == (found.absent_count > 0)

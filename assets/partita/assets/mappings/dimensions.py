@@ -32,7 +32,7 @@ Answer = tuple[PartitionSet, tuple[str, ...], int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class Rule:
     """One upstream dimension, and the position of the downstream dimension that it follows (None: none)."""
 
     up: PartitionSpace
@@ -49,7 +49,7 @@ class _Rule:
 class Plan:
     """A Dimensions mapping bound to two spaces."""
 
-    rules: tuple[_Rule, ...]
+    rules: tuple[Rule, ...]
     down_sizes: tuple[int, ...]
     down_parts: tuple[PartitionSpace, ...]
     up_sizes: tuple[int, ...]
@@ -70,18 +70,18 @@ def plan_of(mapping: Dimensions, down: PartitionSpace, up: PartitionSpace) -> Pl
     pairs = {pair.up: pair for pair in mapping.pairs}
     for name in pairs:
         _known(name, up_dims, "upstream")
-    rules: list[_Rule] = []
+    rules: list[Rule] = []
     for name, space in up_dims.items():
         pair = pairs.get(name)
         inner = All() if pair is None else pair.mapping
         if pair is None or pair.down is None or isinstance(inner, All | Last | Specific):
             # The dimension does not depend on downstream, whatever the pair says; its own space stands in.
-            rules.append(_Rule(space, None, space, inner))
+            rules.append(Rule(space, None, space, inner))
             continue
         _known(pair.down, down_dims, "downstream")
         follows = list(down_dims).index(pair.down)
         single.check(inner, down_dims[pair.down], space)
-        rules.append(_Rule(space, follows, down_dims[pair.down], inner))
+        rules.append(Rule(space, follows, down_dims[pair.down], inner))
     return Plan(
         rules=tuple(rules),
         down_sizes=tuple(space.size for space in down_dims.values()),

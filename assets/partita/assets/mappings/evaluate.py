@@ -67,7 +67,7 @@ def upstream_of(
     """
     if not cells:
         return Mapped(PartitionSet.empty())
-    mapping = _by_position(mapping, down, up)
+    mapping = by_position(mapping, down, up)
     if isinstance(mapping, Dimensions):
         existing, absent, count = dimensions.upstream(mapping, down, up, cells, shown)
         return Mapped(existing, absent, count)
@@ -84,7 +84,7 @@ def downstream_of(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace,
     cells = cells & up.all()
     if not cells:
         return cells
-    mapping = _by_position(mapping, down, up)
+    mapping = by_position(mapping, down, up)
     if isinstance(mapping, Dimensions):
         return dimensions.downstream(mapping, down, up, cells)
     return single.downstream(mapping, down, up, cells)
@@ -100,7 +100,7 @@ def upstream_by_cell(
     >>> [len(mapped.existing) for _, mapped in upstream_by_cell(TimeOverlap(), down=months, up=days, cells=months.all())]
     [31, 28, 31]
     """
-    mapping = _by_position(mapping, down, up)
+    mapping = by_position(mapping, down, up)
     match mapping:
         case All() | Last() | Specific():
             same = upstream_of(mapping, down=down, up=up, cells=cells)
@@ -157,7 +157,7 @@ def check_mapping(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace)
         single.check(mapping, down, up)
 
 
-def _by_position(mapping: Mapping, down: PartitionSpace, up: PartitionSpace) -> Mapping:
+def by_position(mapping: Mapping, down: PartitionSpace, up: PartitionSpace) -> Mapping:
     """Identity of two multi schemes is identity in each dimension: by boxes, not key by key."""
     if not isinstance(mapping, Identity) or not isinstance(down, ProductSpace) or not isinstance(up, ProductSpace):
         return mapping

@@ -6,6 +6,7 @@ from partita.core.catalog.edges import EdgeMap, mask_of, set_of
 from partita.core.catalog.effective import Effective, effective_snapshot, kept_of
 from partita.core.catalog.inputs import CatalogInputs, resolve_inputs
 from partita.core.catalog.load import CatalogCache, load_catalog
+from partita.core.catalog.moment import Link, Moment
 from partita.core.catalog.values import (
     CatalogAsset,
     CatalogInput,
@@ -25,6 +26,8 @@ __all__ = [
     "DefinitionsReader",
     "EdgeMap",
     "Effective",
+    "Link",
+    "Moment",
     "StepKey",
     "StoredSnapshot",
     "Vector",

@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from partita.assets import (
     AssetKey,
     AssetSpec,
     CycleError,
+    InputSpec,
     PartitionsDef,
     PartitionSpace,
     UnknownAsset,
@@ -28,9 +30,11 @@ from partita.assets import (
     space_of,
     suggest,
 )
+from partita.assets import Mapping as PartitionMapping
 from partita.assets.graph import AssetGraph
 from partita.assets.partitions.multi import ProductSpace
 from partita.core.catalog.edges import EdgeMap, Hashes
+from partita.core.catalog.moment import Moment
 from partita.core.catalog.names import names_of
 from partita.core.catalog.values import CatalogAsset, CatalogInput, StepKey, StoredSnapshot, Vector
 from partita.core.store.values import AssetId, LocationId, SnapshotId
@@ -94,6 +98,7 @@ class Catalog:
         self._dynamic = dict(dynamic or {})
         specs = [(one.location, asset) for one in self.snapshots for asset in one.snapshot.assets]
         self.graph = AssetGraph(specs)
+        self._mappings: dict[PartitionMapping, PartitionMapping] = {}
         self.assets: dict[AssetKey, CatalogAsset] = {}
         for one in self.snapshots:
             for spec in one.snapshot.assets:
@@ -114,6 +119,7 @@ class Catalog:
             for asset in self.assets.values()
             for one in asset.inputs
         }
+        self._moments: WeakValueDictionary[datetime, Moment] = WeakValueDictionary()
         self._spaces = _Kept(_SPACES_KEPT)
         self._edges = _Kept(_EDGE_BYTES_KEPT, lambda edge: edge.nbytes)
         self._constants = _Kept(_CONSTANT_BYTES_KEPT, lambda hashes: hashes.nbytes)
@@ -174,6 +180,13 @@ class Catalog:
         same = self._spaces.put((scheme, shape), fresh)
         return self._spaces.put(asked, same)
 
+    def at(self, as_of: datetime) -> Moment:
+        """This catalog at an instant; the same moment for all who hold one of that instant."""
+        known = self._moments.get(as_of)
+        if known is None:
+            known = self._moments[as_of] = Moment(self, as_of)
+        return known
+
     def edge(self, consumer: AssetKey, one: CatalogInput, as_of: datetime) -> EdgeMap:
         """The compiled mapping of one input of `consumer` at `as_of`."""
         down, up = self.space(consumer, as_of), self.space(one.upstream, as_of)
@@ -208,7 +221,7 @@ class Catalog:
                 name=one.name,
                 upstream=one.upstream,
                 upstream_id=ids[one.upstream],
-                mapping=self_mapping(from_spec(one.mapping)) if one.upstream == spec.key else from_spec(one.mapping),
+                mapping=self._mapping_of(spec.key, one),
                 kind=one.kind,
                 external=self._is_constant(one.upstream),
                 spec=one,
@@ -228,6 +241,11 @@ class Catalog:
             inputs=inputs,
             unresolved=tuple(one for one in spec.inputs if one.upstream not in self.graph),
         )
+
+    def _mapping_of(self, key: AssetKey, one: InputSpec) -> PartitionMapping:
+        """The mapping of an input; equal ones are one object."""
+        mapping = self_mapping(from_spec(one.mapping)) if one.upstream == key else from_spec(one.mapping)
+        return self._mappings.setdefault(mapping, mapping)
 
     def _is_constant(self, key: AssetKey) -> bool:
         upstream = self.graph.assets[key]

@@ -1,7 +1,8 @@
 """One input's mapping between two spaces, compiled to arrays: what the planner and the status do over whole assets.
 
 A compiled mapping is a list of half-open ranges of upstream ordinals, each owned by a downstream ordinal. Sums over
-ranges are differences of prefix sums, so the width of a mapping costs nothing. Owns no rule of staleness and reads
+ranges are differences of prefix sums, so the width of a mapping costs nothing; a mapping of each partition to itself, by
+far the most common, is no list at all, and products are mapped axis by axis (`axes.py`). Owns no rule of staleness and reads
 nothing; `partita.assets.mappings` stays the one place that says what a mapping means.
 """
 
@@ -9,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from partita.assets import (
     All,
+    Dimensions,
     Identity,
     Last,
     Mapping,
@@ -27,20 +30,24 @@ from partita.assets import (
     TimeOverlap,
     self_levels,
 )
-from partita.assets.mappings.evaluate import Mapped, needed_runs, upstream_by_cell, upstream_of
+from partita.assets.mappings.evaluate import Mapped, by_position, needed_runs, upstream_by_cell, upstream_of
 from partita.assets.partitions.multi import ProductSpace
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
+Levels = npt.NDArray[np.int32]
+_NO_INTS: Ints = np.array([], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeMap:
     """Ranges [lo, hi) of upstream ordinals needed by each downstream ordinal `owner` (ascending).
 
-    A `uniform` mapping needs the same upstream partitions everywhere; its ranges are held once, with owner 0.
-    `absent` marks the downstream ordinals that need a partition which does not exist.
+    A `uniform` mapping needs the same upstream partitions everywhere; its ranges are held once, with owner 0. One that is the
+    `same` needs the ordinal itself and holds no ranges at all. `absent` marks the downstream ordinals that need a partition which
+    does not exist. Answers may be the arrays that were asked about: they are for reading. Arrays may have further dimensions
+    behind that of the ordinals; each row is then a value.
     """
 
     mapping: Mapping
@@ -51,37 +58,61 @@ class EdgeMap:
     lo: Ints
     hi: Ints
     absent: Bools
+    same: bool = False
 
     @staticmethod
     def compile(mapping: Mapping, *, down: PartitionSpace, up: PartitionSpace) -> EdgeMap:
         """Evaluate a mapping for all existing downstream partitions."""
+        mapping = by_position(mapping, down, up)
+        if isinstance(mapping, Identity) and down.same_partitions(up):
+            return _same(mapping, down, up)
         if isinstance(mapping, All | Last | Specific):
-            return _uniform(mapping, down, up)
-        if isinstance(mapping, Identity) and down is up:
-            every = np.arange(down.size, dtype=np.int64)
-            return EdgeMap(mapping, down, up, False, every, every, every + 1, np.zeros(down.size, dtype=np.bool_))
+            first = PartitionSet(((0, 1),)) if down.size else PartitionSet.empty()
+            needed = upstream_of(mapping, down=down, up=up, cells=first)
+            return uniform_edge(mapping, down, up, needed.existing, absent=needed.absent_count > 0)
+        if isinstance(mapping, Dimensions):
+            from partita.core.catalog.axes import compile_axes  # which holds edges of this kind
+
+            by_axes = compile_axes(mapping, down, up)
+            if by_axes is not None:
+                return by_axes
         runs = needed_runs(mapping, down=down, up=up)
-        if runs is not None:
-            return _one_run_each(mapping, down, up, runs)
-        owners: list[int] = []
-        lows: list[int] = []
-        highs: list[int] = []
-        absent = np.zeros(down.size, dtype=np.bool_)
-        for ordinal, needed in upstream_by_cell(mapping, down=down, up=up, cells=down.all()):
-            absent[ordinal] = needed.absent_count > 0
-            for start, stop in needed.existing.ranges:
-                owners.append(ordinal)
-                lows.append(start)
-                highs.append(stop)
-        return EdgeMap(mapping, down, up, False, _ints(owners), _ints(lows), _ints(highs), absent)
+        found = _by_cell(mapping, down, up) if runs is None else _one_run_each(mapping, down, up, runs)
+        return _same(mapping, down, up) if found.trivial else found
+
+    @property
+    def trivial(self) -> bool:
+        """Whether the ranges say what `same` says."""
+        every = np.arange(self.down.size, dtype=np.int64)
+        return bool(
+            not self.uniform
+            and self.down.size == self.up.size
+            and not self.any_absent
+            and np.array_equal(self.owner, every)
+            and np.array_equal(self.lo, every)
+            and np.array_equal(self.hi, every + 1)
+        )
+
+    @cached_property
+    def any_absent(self) -> bool:
+        """Whether anything at all is needed that does not exist."""
+        return bool(self.absent.any())
+
+    @property
+    def touching(self) -> Bools:
+        """The downstream ordinals that need any existing partition."""
+        return self.any(everything(self.up.size))
 
     def sums(self, values: Hashes) -> Hashes:
         """Per downstream ordinal the sum modulo 2^64 of the upstream values."""
-        prefix = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)))
+        if self.same:
+            return values
+        prefix = np.zeros((len(values) + 1, *values.shape[1:]), dtype=np.uint64)
+        np.cumsum(values, axis=0, dtype=np.uint64, out=prefix[1:])
         parts = prefix[self.hi] - prefix[self.lo]
         if self.uniform:
-            return np.full(self.down.size, parts.sum(dtype=np.uint64), dtype=np.uint64)
-        total = np.zeros(self.down.size, dtype=np.uint64)
+            return self._everywhere(parts.sum(axis=0, dtype=np.uint64))
+        total = np.zeros((self.down.size, *values.shape[1:]), dtype=np.uint64)
         if self._one_range_each:
             total[self.owner] = parts
         else:
@@ -90,43 +121,54 @@ class EdgeMap:
 
     def any(self, marked: Bools) -> Bools:
         """The downstream ordinals that need at least one marked upstream ordinal."""
+        if self.same:
+            return marked
+        found = np.zeros((self.down.size, *marked.shape[1:]), dtype=np.bool_)
         if not marked.any():
-            return np.zeros(self.down.size, dtype=np.bool_)
-        prefix = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(marked, dtype=np.int64)))
+            return found
+        prefix = np.zeros((len(marked) + 1, *marked.shape[1:]), dtype=np.int32)
+        np.cumsum(marked, axis=0, dtype=np.int32, out=prefix[1:])
         hit = prefix[self.hi] > prefix[self.lo]
         if self.uniform:
-            return np.full(self.down.size, bool(hit.any()), dtype=np.bool_)
-        found = np.zeros(self.down.size, dtype=np.bool_)
-        found[self.owner[hit]] = True
+            return self._everywhere(np.asarray(hit.any(axis=0)))
+        if self._one_range_each:
+            found[self.owner] = hit
+        else:
+            np.logical_or.at(found, self.owner, hit)
         return found
 
-    def highest(self, values: Ints) -> Ints:
+    def highest(self, values: Levels) -> Levels:
         """Per downstream ordinal the largest upstream value, -1 where it needs none."""
-        found = np.full(self.down.size, -1, dtype=np.int64)
+        if self.same:
+            return values
+        found = np.full((self.down.size, *values.shape[1:]), -1, dtype=values.dtype)
         if not len(self.lo):
             return found
-        padded = np.append(values, -1)
+        padded = np.concatenate((values, np.full((1, *values.shape[1:]), -1, dtype=values.dtype)))
         edges = np.column_stack((self.lo, self.hi)).ravel()
-        highest = np.maximum.reduceat(padded, edges)[::2]
+        highest = np.maximum.reduceat(padded, edges, axis=0)[::2]
         if self.uniform:
-            found[:] = highest.max()
-        else:
-            np.maximum.at(found, self.owner, highest)
+            return self._everywhere(highest.max(axis=0))
+        np.maximum.at(found, self.owner, highest)
         return found
 
     def needed(self, marked: Bools) -> Bools:
         """The upstream ordinals that the marked downstream ordinals need."""
-        steps = np.zeros(self.up.size + 1, dtype=np.int64)
-        if self.uniform:
-            chosen = np.full(len(self.lo), bool(marked.any()))
-        else:
-            chosen = marked[self.owner]
-        np.add.at(steps, self.lo[chosen], 1)
-        np.add.at(steps, self.hi[chosen], -1)
-        return np.cumsum(steps)[:-1] > 0
+        if self.same:
+            return marked
+        steps = np.zeros((self.up.size + 1, *marked.shape[1:]), dtype=np.int32)
+        chosen = (
+            np.asarray(marked.any(axis=0))[np.newaxis].repeat(len(self.lo), 0) if self.uniform else marked[self.owner]
+        )
+        counted = chosen.astype(np.int32)
+        np.add.at(steps, self.lo, counted)
+        np.subtract.at(steps, self.hi, counted)
+        return np.cumsum(steps, axis=0)[:-1] > 0
 
-    def ranges_of(self, ordinal: int) -> list[tuple[int, int]]:
+    def ranges_of(self, ordinal: int) -> Sequence[tuple[int, int]]:
         """The upstream ranges that one downstream ordinal needs."""
+        if self.same:
+            return [(ordinal, ordinal + 1)]
         if self.uniform:
             return list(zip(self.lo.tolist(), self.hi.tolist(), strict=True))
         first, last = np.searchsorted(self.owner, [ordinal, ordinal + 1])
@@ -153,6 +195,26 @@ class EdgeMap:
     @cached_property
     def _one_range_each(self) -> bool:
         return bool((np.diff(self.owner) > 0).all())
+
+    def _everywhere(self, row: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """One row for every downstream ordinal, held once."""
+        return np.broadcast_to(row, (self.down.size, *row.shape))
+
+
+@lru_cache(maxsize=64)
+def nothing(size: int) -> Bools:
+    """No ordinal at all: one array for everybody, not to be written to."""
+    mask = np.zeros(size, dtype=np.bool_)
+    mask.flags.writeable = False
+    return mask
+
+
+@lru_cache(maxsize=64)
+def everything(size: int) -> Bools:
+    """Every ordinal: one array for everybody, not to be written to."""
+    mask = np.ones(size, dtype=np.bool_)
+    mask.flags.writeable = False
+    return mask
 
 
 def levels_of(edges: Sequence[EdgeMap]) -> Ints:
@@ -185,18 +247,40 @@ def set_of(mask: Bools) -> PartitionSet:
     """The ordinals of the true values; costs by the number of runs."""
     if not len(mask):
         return PartitionSet.empty()
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False]))))
-    pairs = edges.reshape(-1, 2).tolist()
-    return PartitionSet(tuple((start, stop) for start, stop in pairs)) if pairs else PartitionSet.empty()
+    edges: list[int] = (np.flatnonzero(mask[1:] != mask[:-1]) + 1).tolist()
+    if mask[0]:
+        edges.insert(0, 0)
+    if mask[-1]:
+        edges.append(len(mask))
+    return PartitionSet(tuple(zip(edges[::2], edges[1::2], strict=True))) if edges else PartitionSet.empty()
 
 
-def _uniform(mapping: Mapping, down: PartitionSpace, up: PartitionSpace) -> EdgeMap:
-    first = PartitionSet(((0, 1),)) if down.size else PartitionSet.empty()
-    needed = upstream_of(mapping, down=down, up=up, cells=first)
-    lows = _ints([start for start, _ in needed.existing.ranges])
-    highs = _ints([stop for _, stop in needed.existing.ranges])
-    absent = np.full(down.size, needed.absent_count > 0, dtype=np.bool_)
-    return EdgeMap(mapping, down, up, True, np.zeros(len(lows), dtype=np.int64), lows, highs, absent)
+def uniform_edge(
+    mapping: Mapping, down: PartitionSpace, up: PartitionSpace, existing: PartitionSet, *, absent: bool
+) -> EdgeMap:
+    """The edge of a mapping that needs everywhere the same, which may be `absent` in part."""
+    lows = _ints([start for start, _ in existing.ranges])
+    highs = _ints([stop for _, stop in existing.ranges])
+    gone = everything(down.size) if absent else nothing(down.size)
+    return EdgeMap(mapping, down, up, True, np.zeros(len(lows), dtype=np.int64), lows, highs, gone)
+
+
+def _same(mapping: Mapping, down: PartitionSpace, up: PartitionSpace) -> EdgeMap:
+    return EdgeMap(mapping, down, up, False, _NO_INTS, _NO_INTS, _NO_INTS, nothing(down.size), same=True)
+
+
+def _by_cell(mapping: Mapping, down: PartitionSpace, up: PartitionSpace) -> EdgeMap:
+    owners: list[int] = []
+    lows: list[int] = []
+    highs: list[int] = []
+    absent = np.zeros(down.size, dtype=np.bool_)
+    for ordinal, needed in upstream_by_cell(mapping, down=down, up=up, cells=down.all()):
+        absent[ordinal] = needed.absent_count > 0
+        for start, stop in needed.existing.ranges:
+            owners.append(ordinal)
+            lows.append(start)
+            highs.append(stop)
+    return EdgeMap(mapping, down, up, False, _ints(owners), _ints(lows), _ints(highs), absent)
 
 
 def _one_run_each(

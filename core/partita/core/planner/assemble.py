@@ -13,7 +13,7 @@ import numpy as np
 
 from partita.assets import AssetKey
 from partita.core.catalog import Catalog, CatalogAsset, StepKey, set_of
-from partita.core.catalog.edges import Bools, EdgeMap, Ints, in_order, levels_of
+from partita.core.catalog.edges import Bools, EdgeMap, Ints, Levels, in_order, levels_of
 from partita.core.planner.batches import batches_of, one_level_each
 from partita.core.planner.decide import REASONS, Choice
 from partita.core.planner.encode import plan_hash
@@ -25,7 +25,7 @@ def assemble(
 ) -> Plan:
     """The plan of these choices; `because`, pools, estimate and `joined` are still empty."""
     steps: list[PlannedStep] = []
-    wave_of: dict[AssetKey, Ints] = {}
+    wave_of: dict[AssetKey, Levels] = {}
     for step, members in catalog.steps.items():
         if members[0].key in choices:
             steps.append(_planned_step(catalog, request.as_of, step, members, choices, wave_of))
@@ -59,7 +59,7 @@ def _planned_step(
     step: StepKey,
     members: Sequence[CatalogAsset],
     choices: Mapping[AssetKey, Choice],
-    wave_of: dict[AssetKey, Ints],
+    wave_of: dict[AssetKey, Levels],
 ) -> PlannedStep:
     run = choices[members[0].key].run
     own = [
@@ -74,7 +74,7 @@ def _planned_step(
             task_of[start:stop] = index
     waves = _waves(catalog, as_of, members, run, task_of, len(batches), wave_of)
     _wait_for_own(own, run, task_of, waves)
-    here = np.where(run, waves[task_of], -1)
+    here = np.where(run, waves[task_of], -1).astype(np.int32)
     for asset in members:
         wave_of[asset.key] = here
     sure = np.logical_or.reduce([~choices[asset.key].conditional for asset in members]) & run
@@ -96,9 +96,9 @@ def _waves(
     run: Bools,
     task_of: Ints,
     tasks: int,
-    wave_of: Mapping[AssetKey, Ints],
+    wave_of: Mapping[AssetKey, Levels],
 ) -> Ints:
-    after = np.full(len(run), -1, dtype=np.int64)
+    after = np.full(len(run), -1, dtype=np.int32)
     for asset in members:
         for one in asset.inputs:
             if one.upstream in wave_of:
