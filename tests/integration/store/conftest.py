@@ -45,7 +45,7 @@ class Place:
     ) -> list[TaskId]:
         """`n` tasks of one cell each (`k000`, `k001` ...) that use one slot of `pool`."""
         ids = tx.reserve_task_ids(n)
-        tx.insert_tasks(self.run_id, [self._task(task_id, state, pool, waiting_on) for task_id in ids])
+        tx.insert_tasks([(self.run_id, self._task(task_id, state, pool, waiting_on)) for task_id in ids])
         tx.insert_task_cells([NewTaskCell(task_id, self.cell(f"k{task_id:03}"), "missing") for task_id in ids])
         return ids
 
@@ -84,5 +84,5 @@ def place(store: PostgresStore) -> Place:
         asset_id = tx.define_assets(location_id, snapshot_id, ["orders"])["orders"]
         tx.set_pool(Pool("warehouse", 100))
         run = NewRun(None, "interactive", 0, {}, {}, "h", datetime.now(UTC), {}, 1, ((location_id, snapshot_id),))
-        run_id = tx.insert_run(run)
+        (run_id,) = tx.insert_runs([run])
     return Place(location_id, snapshot_id, asset_id, run_id)

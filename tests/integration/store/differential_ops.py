@@ -24,7 +24,7 @@ from tests.integration.store.ops_definitions import definitions, plans
 from tests.integration.store.ops_launch import (
     bad_edge,
     insert_backfill,
-    insert_run,
+    insert_runs,
     launch_tasks,
     open_owners,
     open_twice,
@@ -45,7 +45,7 @@ from tests.integration.store.ops_tasks import (
 
 # Weights: what changes tasks and cells comes most.
 OPS: dict[Callable[[World], Op], int] = {
-    insert_run: 2,
+    insert_runs: 2,
     insert_backfill: 1,
     launch_tasks: 5,
     bad_edge: 0,

@@ -22,10 +22,15 @@ from partita.core.store.values import (
 )
 
 
-def insert_run(w: World) -> Op:
+def insert_runs(w: World) -> Op:
+    runs = [_new_run(w) for _ in range(w.random.randint(0, 3))]
+    return lambda tx: tx.insert_runs(runs)
+
+
+def _new_run(w: World) -> NewRun:
     backfills = sorted(w.db.backfill.rows)
     pins = dict(w.pins())
-    run = NewRun(
+    return NewRun(
         backfill_id=w.one(backfills) if backfills and w.maybe() else None,
         lane="interactive",
         priority=w.random.randint(-1, 1),
@@ -37,7 +42,6 @@ def insert_run(w: World) -> Op:
         task_count=3,
         pins=tuple(pins.items()),
     )
-    return lambda tx: tx.insert_run(run)
 
 
 def insert_backfill(w: World) -> Op:
@@ -71,16 +75,17 @@ def launch_tasks(w: World) -> Op:
     """Tasks with edges and cells, as a launch makes them (several operations: their results are compared together)."""
     runs = sorted(w.db.run.rows)
     if not runs:
-        return insert_run(w)
-    run_id, n, seed = w.one(runs), w.random.randint(1, 5), w.random.getrandbits(32)
+        return insert_runs(w)
+    n, seed = w.random.randint(1, 5), w.random.getrandbits(32)
     window = (AS_OF, AS_OF + timedelta(days=1))
-    shapes = [_new_task(w, TaskId(0), place == 0) for place in range(n)]
+    shapes = [(w.one(runs), _new_task(w, TaskId(0), place == 0)) for place in range(n)]
+    run_id = shapes[0][0]
     cells = [w.cells() for _ in range(n)]
 
     def launch(tx: Tx) -> Any:
         random = Random(seed)
         ids = tx.reserve_task_ids(n)
-        tx.insert_tasks(run_id, [replace(shape, id=task_id) for shape, task_id in zip(shapes, ids, strict=True)])
+        tx.insert_tasks([(run, replace(shape, id=task_id)) for (run, shape), task_id in zip(shapes, ids, strict=True)])
         edges = [(ids[at], ids[random.randrange(at + 1, n)]) for at in range(n - 1)]
         tx.insert_edges(edges + edges[:1])
         owned: dict[CellRef, TaskId] = {}

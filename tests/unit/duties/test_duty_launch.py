@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.duties.duty_world import SNAPSHOT, World, plan_of, report, step
 
-from partita.core.duties.launch import LaunchRefused, launch
+from partita.core.duties.launch import LaunchRefused, launch, launch_all
 from partita.core.duties.runs import fold_tallies
 from partita.core.duties.values import (
     Channel,
@@ -101,3 +101,22 @@ def test_steps_that_name_no_pool_take_a_slot_of_default_and_unknown_pools_are_ma
     started = world.start()
     assert sorted(started) == ["s1", "s2"]
     assert {row["pool"]: row["slots"] for row in world.rows("pool_slot")} == {"default": 1, "duckdb": 1}
+
+
+def test_many_plans_are_launched_together_as_if_one_after_the_other(world: World) -> None:
+    """A cell that two of them ask for has one owner, which the later one joins; runs come in the order of the plans."""
+    plans = [plan_of(step(n), step(100 + n, 0)) for n in range(1, 9)] + [plan_of(step(3), step(200, 0))]
+    made = launch_all(world.store, plans)
+    assert [one.run_id for one in made] == sorted(one.run_id for one in made)
+    assert [one.joined for one in made] == [0] * 8 + [1]
+    assert [len(one.task_ids) for one in made] == [2] * 9  # the last: a gate for what it joined, and its own task
+    world.run_all()
+    assert {world.run_state(one.run_id) for one in made} == {"success"}
+    assert len([event for event in world.events("materialized") if event["asset_id"] == 3]) == 1
+
+
+def test_one_plan_that_contradicts_itself_refuses_all_before_anything_is_written(world: World) -> None:
+    before = world.memory.dump()
+    with pytest.raises(LaunchRefused, match="nothing to run"):
+        launch_all(world.store, [plan_of(step(1)), plan_of()])
+    assert world.memory.dump() == before

@@ -29,7 +29,7 @@ def _failing(work: Callable[[Tx], object]) -> Callable[[Tx], None]:
 
 
 def _run(tx: Tx) -> None:
-    tx.insert_run(NewRun(None, "interactive", 0, {}, {}, "h", T0, {}, 1, ()))
+    tx.insert_runs([NewRun(None, "interactive", 0, {}, {}, "h", T0, {}, 1, ())])
 
 
 def test_the_clock_is_the_callers_and_stands_still_within_a_transaction() -> None:
@@ -59,7 +59,7 @@ def test_an_exception_undoes_every_table() -> None:
     with store.begin() as tx:
         _run(tx)
         (task_id,) = tx.reserve_task_ids(1)
-        tx.insert_tasks(RunId(1), [new_task(task_id)])
+        tx.insert_tasks([(RunId(1), new_task(task_id))])
     before = store.dump()
 
     def much(tx: Tx) -> None:

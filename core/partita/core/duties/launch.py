@@ -11,12 +11,12 @@ tasks in id order. A launch that has to try again starts a new transaction: it n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from partita.core.decide.admit import backfill_pool, is_reserved_name
 from partita.core.decide.rules import RULES
-from partita.core.duties.values import Channel, Launch, LaunchCell, Launched, LaunchTask
+from partita.core.duties.values import BATCH_TASKS, Channel, Launch, LaunchCell, Launched, LaunchTask
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import (
     BackfillId,
@@ -35,6 +35,7 @@ from partita.core.store.values import (
 )
 
 DEFAULT_POOL = "default"
+_Made = tuple[list[NewTask], list[tuple[TaskId, TaskId]]]
 _TRIES = 20  # owners that end, or are launched, while we look at them; each try finds others
 _STARTED = frozenset({TaskState.RUNNING, TaskState.DEFERRED, TaskState.AWAITING_INPUT})
 
@@ -49,14 +50,32 @@ class LaunchAgain(Exception):
 
 def launch(store: Store, launch: Launch) -> Launched:
     """Makes a run of a plan. Raises `LaunchRefused` for one that contradicts itself."""
-    _check(launch)
+    (launched,) = launch_all(store, [launch])
+    return launched
+
+
+def launch_all(store: Store, launches: Sequence[Launch]) -> list[Launched]:
+    """Makes a run of each plan, many in one transaction: what is due at one instant costs statements by the batch.
+
+    A plan that asks for a cell of an earlier one joins it, as if they had come one after the other. Raises `LaunchRefused`
+    for one that contradicts itself, before anything is written; a batch is written whole or not at all.
+    """
+    for one in launches:
+        _check(one)
+    found: list[Launched] = []
+    for batch in _batches(launches):
+        found += _again_and_again(store, batch)
+    return found
+
+
+def _again_and_again(store: Store, batch: Sequence[Launch]) -> list[Launched]:
     for _ in range(_TRIES):
         try:
-            return store.run(lambda tx: _launch(tx, launch))
+            return store.run(lambda tx: _launch(tx, batch))
         except LaunchAgain:
             continue
     raise LaunchRefused(
-        f"plan {launch.plan_hash}: the owners of its cells changed {_TRIES} times while it was launched; plan again"
+        f"plan {batch[0].plan_hash}: the owners of its cells changed {_TRIES} times while it was launched; plan again"
     )
 
 
@@ -64,7 +83,25 @@ def launch_in(tx: Tx, launch: Launch) -> Launched:
     """`launch` as a part of a larger transaction, which must hold no task or cell yet. Raises `LaunchAgain`: roll back and
     start over in a new transaction."""
     _check(launch)
-    return _launch(tx, launch)
+    (launched,) = _launch(tx, [launch])
+    return launched
+
+
+def _batches(launches: Sequence[Launch]) -> Iterator[list[Launch]]:
+    """In order, bounded by tasks. No cell twice in one: the second to ask must find the first one's task committed."""
+    batch: list[Launch] = []
+    cells: set[CellRef] = set()
+    size = 0
+    for one in launches:
+        own = {cell.cell for task in one.tasks for cell in task.cells}
+        if batch and (size + len(one.tasks) > BATCH_TASKS or not own.isdisjoint(cells)):
+            yield batch
+            batch, cells, size = [], set(), 0
+        batch.append(one)
+        cells |= own
+        size += len(one.tasks)
+    if batch:
+        yield batch
 
 
 def _check(launch: Launch) -> None:
@@ -114,31 +151,78 @@ class _Placed:
         return (*gate, self.task_id) if self.stands else gate
 
 
-def _launch(tx: Tx, launch: Launch) -> Launched:
-    ids = tx.reserve_task_ids(2 * len(launch.tasks))
-    wanted = {c.cell: (ids[2 * i + 1], c) for i, task in enumerate(launch.tasks) for c in task.cells}
-    taken = tx.open_cells((cell, task_id) for cell, (task_id, _) in wanted.items())
-    owners = _lock_owners(tx, taken, ids[0])
-    placed = [_place(task, ids[2 * i], ids[2 * i + 1], taken) for i, task in enumerate(launch.tasks)]
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A launch with the ids of its tasks: (of the gate that may stand beside it, its own)."""
 
-    backfill_id = _insert_backfill(tx, launch)
-    tasks, edges = _tasks_and_edges(launch, placed, backfill_id)
-    tx.ensure_pools([Pool(name, 1) for name in sorted({u.name for t in tasks for u in t.pools})], automatic=True)
-    run_id = tx.insert_run(_new_run(launch, backfill_id, len(tasks)))
-    tx.insert_tasks(run_id, tasks)
-    tx.insert_edges(edges)
-    tx.insert_task_cells(NewTaskCell(p.task_id, c.cell, c.reason, c.window) for p in placed for c in p.cells)
-    causes = _causes(launch, placed, taken, owners, run_id)
-    tx.insert_causes(causes)
-    tx.append_events([NewEvent("run", run_id=run_id, body={"state": "running", "tasks": len(tasks)})])
-    tx.audit(
-        str(launch.cause.get("by", launch.cause.get("kind", ""))), "launch", {"run": run_id, "plan": launch.plan_hash}
+    launch: Launch
+    ids: list[tuple[TaskId, TaskId]]
+
+    def wanted(self) -> Iterator[tuple[CellRef, TaskId]]:
+        for task, (_, task_id) in zip(self.launch.tasks, self.ids, strict=True):
+            for cell in task.cells:
+                yield cell.cell, task_id
+
+    def placed(self, taken: Mapping[CellRef, TaskId]) -> list[_Placed]:
+        return [_place(task, *pair, taken) for task, pair in zip(self.launch.tasks, self.ids, strict=True)]
+
+
+def _place(task: LaunchTask, gate_id: TaskId, task_id: TaskId, taken: Mapping[CellRef, TaskId]) -> _Placed:
+    kept = tuple(cell for cell in task.cells if cell.cell not in taken)
+    owners = sorted({taken[cell.cell] for cell in task.cells if cell.cell in taken})
+    return _Placed(task, gate_id, task_id, kept, tuple(owners))
+
+
+def _launch(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
+    ids = iter(tx.reserve_task_ids(2 * sum(len(one.tasks) for one in launches)))
+    drafts = [_Draft(one, [(next(ids), next(ids)) for _ in one.tasks]) for one in launches]
+    taken = tx.open_cells(owner for draft in drafts for owner in draft.wanted())
+    owners = _lock_owners(tx, taken, drafts[0].ids[0][0])
+    parts = [draft.placed(taken) for draft in drafts]
+    backfills = [_insert_backfill(tx, one) for one in launches]
+    made = [_tasks_and_edges(*each) for each in zip(launches, parts, backfills, strict=True)]
+    pools = {use.name for tasks, _ in made for task in tasks for use in task.pools}
+    tx.ensure_pools([Pool(name, 1) for name in sorted(pools)], automatic=True)
+    runs = tx.insert_runs(
+        [
+            _new_run(one, backfill, len(tasks))
+            for one, backfill, (tasks, _) in zip(launches, backfills, made, strict=True)
+        ]
     )
+    tx.insert_tasks([(run_id, task) for run_id, (tasks, _) in zip(runs, made, strict=True) for task in tasks])
+    tx.insert_edges(edge for _, edges in made for edge in edges)
+    tx.insert_task_cells(
+        NewTaskCell(p.task_id, c.cell, c.reason, c.window) for part in parts for p in part for c in p.cells
+    )
+    causes = [_causes(*each, taken, owners) for each in zip(runs, parts, strict=True)]
+    tx.insert_causes(cause for own in causes for cause in own)
+    _tell(tx, launches, runs, made)
+    return [
+        _launched(run_id, backfill, tasks, own)
+        for run_id, backfill, (tasks, _), own in zip(runs, backfills, made, causes, strict=True)
+    ]
+
+
+def _tell(tx: Tx, launches: Sequence[Launch], runs: Sequence[RunId], made: Sequence[_Made]) -> None:
+    started = list(zip(launches, runs, made, strict=True))
+    tx.append_events(
+        [
+            NewEvent("run", run_id=run_id, body={"state": "running", "tasks": len(tasks)})
+            for _, run_id, (tasks, _) in started
+        ]
+    )
+    for one, run_id, _ in started:
+        by = str(one.cause.get("by", one.cause.get("kind", "")))
+        tx.audit(by, "launch", {"run": run_id, "plan": one.plan_hash})
+
+
+def _launched(
+    run_id: RunId, backfill_id: BackfillId | None, tasks: Sequence[NewTask], causes: Sequence[CellCause]
+) -> Launched:
     waiting = sum(cause.waits for cause in causes)
     ready = any(task.state is TaskState.SCHEDULED for task in tasks)
     channels = (Channel.SCHEDULED, Channel.EVENT) if ready else (Channel.EVENT,)
-    task_ids = tuple(task.id for task in tasks)
-    return Launched(run_id, backfill_id, task_ids, len(causes) - waiting, waiting, channels)
+    return Launched(run_id, backfill_id, tuple(task.id for task in tasks), len(causes) - waiting, waiting, channels)
 
 
 def _lock_owners(tx: Tx, taken: Mapping[CellRef, TaskId], first_id: TaskId) -> dict[TaskId, Task]:
@@ -149,12 +233,6 @@ def _lock_owners(tx: Tx, taken: Mapping[CellRef, TaskId], first_id: TaskId) -> d
         if owner not in owners or owners[owner].state.terminal or owner > first_id:
             raise LaunchAgain
     return owners
-
-
-def _place(task: LaunchTask, gate_id: TaskId, task_id: TaskId, taken: Mapping[CellRef, TaskId]) -> _Placed:
-    kept = tuple(cell for cell in task.cells if cell.cell not in taken)
-    owners = sorted({taken[cell.cell] for cell in task.cells if cell.cell in taken})
-    return _Placed(task, gate_id, task_id, kept, tuple(owners))
 
 
 def _insert_backfill(tx: Tx, launch: Launch) -> BackfillId | None:
@@ -168,9 +246,7 @@ def _insert_backfill(tx: Tx, launch: Launch) -> BackfillId | None:
     return backfill_id
 
 
-def _tasks_and_edges(
-    launch: Launch, placed: Sequence[_Placed], backfill_id: BackfillId | None
-) -> tuple[list[NewTask], list[tuple[TaskId, TaskId]]]:
+def _tasks_and_edges(launch: Launch, placed: Sequence[_Placed], backfill_id: BackfillId | None) -> _Made:
     capped = launch.backfill is not None and launch.backfill.max_active is not None and backfill_id is not None
     cap = (PoolUse(backfill_pool(backfill_id), 1),) if capped and backfill_id is not None else ()
     tasks: list[NewTask] = []
@@ -259,11 +335,7 @@ def _new_run(launch: Launch, backfill_id: BackfillId | None, task_count: int) ->
 
 
 def _causes(
-    launch: Launch,
-    placed: Sequence[_Placed],
-    taken: Mapping[CellRef, TaskId],
-    owners: Mapping[TaskId, Task],
-    run_id: RunId,
+    run_id: RunId, placed: Sequence[_Placed], taken: Mapping[CellRef, TaskId], owners: Mapping[TaskId, Task]
 ) -> list[CellCause]:
     return [
         CellCause(cell.cell, owner.id, run_id, waits=_waits(part.source, cell, owner))

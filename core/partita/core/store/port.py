@@ -89,9 +89,10 @@ class Tx(DefinitionsTx, Protocol):
         """Claims ownership of the cells that nobody owns; returns the present owner of each of the others. Waits for launches
         that are claiming the same cells."""
 
-    def insert_run(self, run: NewRun) -> RunId: ...
+    def insert_runs(self, runs: Sequence[NewRun]) -> list[RunId]:
+        """Rising ids, in the order given."""
 
-    def insert_tasks(self, run_id: RunId, tasks: Sequence[NewTask]) -> None:
+    def insert_tasks(self, tasks: Sequence[tuple[RunId, NewTask]]) -> None:
         """`ready_at` is set to now for the tasks that start as SCHEDULED; those that start as NONE wait with the reason
         UPSTREAM."""
 

@@ -54,7 +54,10 @@ class LaunchPart(MemoryPart):
                 taken[cell] = row["task_id"]
         return taken
 
-    def insert_run(self, run: NewRun) -> RunId:
+    def insert_runs(self, runs: Sequence[NewRun]) -> list[RunId]:
+        return [self._insert_run(run) for run in runs]
+
+    def _insert_run(self, run: NewRun) -> RunId:
         run_id = RunId(self._db.next("run"))
         self._db.run.put(
             {
@@ -79,9 +82,9 @@ class LaunchPart(MemoryPart):
             self._db.run_pin.put({"run_id": run_id, "location_id": location_id, "snapshot_id": snapshot_id})
         return run_id
 
-    def insert_tasks(self, run_id: RunId, tasks: Sequence[NewTask]) -> None:
-        distinct((task.id for task in tasks), "insert_tasks")
-        for task in tasks:
+    def insert_tasks(self, tasks: Sequence[tuple[RunId, NewTask]]) -> None:
+        distinct((task.id for _, task in tasks), "insert_tasks")
+        for run_id, task in tasks:
             if task.id in self._db.task:
                 raise self._violation(f"task {task.id} exists already")
             self._db.task.put(self._task_row(run_id, task))

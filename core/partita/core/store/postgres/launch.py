@@ -42,35 +42,44 @@ READ_OWNERS = text("""
     JOIN open_cell o ON o.asset_id = u.asset_id AND o.partition = u.partition
 """)
 
-INSERT_RUN = text("""
-    WITH new AS (
-        INSERT INTO run (backfill_id, state, lane, priority, cause, request, plan_hash, as_of, params, task_count)
-        VALUES (:backfill_id, 'running', :lane, :priority, CAST(:cause AS jsonb), CAST(:request AS jsonb), :plan_hash, :as_of,
-                CAST(:params AS jsonb), :task_count)
-        RETURNING id
+# The ids are drawn in the order of the runs given, once: a volatile CTE is materialized.
+INSERT_RUNS = text("""
+    WITH given AS (
+        SELECT nextval(pg_get_serial_sequence('run', 'id')) AS id, u.*
+        FROM unnest(CAST(:backfills AS bigint[]), CAST(:lanes AS text[]), CAST(:priorities AS integer[]),
+                    CAST(:causes AS jsonb[]), CAST(:requests AS jsonb[]), CAST(:plan_hashes AS text[]),
+                    CAST(:as_of AS timestamptz[]), CAST(:params AS jsonb[]), CAST(:task_counts AS integer[]))
+             WITH ORDINALITY AS u(backfill_id, lane, priority, cause, request, plan_hash, as_of, params, task_count, place)
+    ), runs AS (
+        INSERT INTO run (id, backfill_id, state, lane, priority, cause, request, plan_hash, as_of, params, task_count)
+        OVERRIDING SYSTEM VALUE
+        SELECT id, backfill_id, 'running', lane, priority, cause, request, plan_hash, as_of, params, task_count FROM given
     ), pins AS (
         INSERT INTO run_pin (run_id, location_id, snapshot_id)
-        SELECT new.id, u.location_id, u.snapshot_id
-        FROM new, unnest(CAST(:locations AS bigint[]), CAST(:snapshots AS bigint[])) AS u(location_id, snapshot_id)
+        SELECT given.id, u.location_id, u.snapshot_id
+        FROM unnest(CAST(:pin_places AS bigint[]), CAST(:locations AS bigint[]), CAST(:snapshots AS bigint[]))
+             AS u(place, location_id, snapshot_id)
+        JOIN given ON given.place = u.place
     )
-    SELECT id FROM new
+    SELECT id FROM given ORDER BY place
 """)
 
 INSERT_TASKS = text("""
     INSERT INTO task (id, run_id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, priority, wave,
                       conditional, retry, timeout_s, cell_count, ready_at, reason, reason_detail)
-    SELECT u.id, :run_id, u.kind, u.step, u.location_id, u.snapshot_id, u.state, u.rule, u.waiting_on, u.pool_set, u.lane,
+    SELECT u.id, u.run_id, u.kind, u.step, u.location_id, u.snapshot_id, u.state, u.rule, u.waiting_on, u.pool_set, u.lane,
            u.priority, u.wave, u.conditional, u.retry, u.timeout_s, u.cell_count,
            CASE WHEN u.state = 'scheduled' THEN now() END,
            CASE WHEN u.state = 'none' THEN 'upstream' END,
            CASE WHEN u.state = 'none' THEN jsonb_build_object('waiting_on', u.waiting_on) END
-    FROM unnest(CAST(:ids AS bigint[]), CAST(:kinds AS text[]), CAST(:steps AS text[]), CAST(:locations AS bigint[]),
-                CAST(:snapshots AS bigint[]), CAST(:states AS text[]), CAST(:rules AS text[]), CAST(:waiting AS integer[]),
-                CAST(:pool_sets AS text[]), CAST(:lanes AS text[]), CAST(:priorities AS integer[]), CAST(:waves AS integer[]),
+    FROM unnest(CAST(:ids AS bigint[]), CAST(:runs AS bigint[]), CAST(:kinds AS text[]), CAST(:steps AS text[]),
+                CAST(:locations AS bigint[]), CAST(:snapshots AS bigint[]), CAST(:states AS text[]), CAST(:rules AS text[]),
+                CAST(:waiting AS integer[]), CAST(:pool_sets AS text[]), CAST(:lanes AS text[]), CAST(:priorities AS integer[]),
+                CAST(:waves AS integer[]),
                 CAST(:conditionals AS boolean[]), CAST(:retries AS jsonb[]), CAST(:timeouts AS float8[]),
                 CAST(:cell_counts AS integer[]))
-         AS u(id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, priority, wave, conditional,
-              retry, timeout_s, cell_count)
+         AS u(id, run_id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, priority, wave,
+              conditional, retry, timeout_s, cell_count)
 """)
 
 INSERT_EDGES = text("""
@@ -139,31 +148,36 @@ class LaunchPart(PostgresPart):
         rows = self._rows(READ_OWNERS, **cell_arrays(sorted(set(cells))))
         return {CellRef(row[0], row[1]): row[2] for row in rows}
 
-    def insert_run(self, run: NewRun) -> RunId:
+    def insert_runs(self, runs: Sequence[NewRun]) -> list[RunId]:
+        if not runs:
+            return []
+        pins = [(place, pin) for place, run in enumerate(runs, start=1) for pin in run.pins]
         rows = self._rows(
-            INSERT_RUN,
-            backfill_id=run.backfill_id,
-            lane=run.lane,
-            priority=run.priority,
-            cause=to_json(run.cause),
-            request=to_json(run.request),
-            plan_hash=run.plan_hash,
-            as_of=run.as_of,
-            params=to_json(run.params),
-            task_count=run.task_count,
-            locations=[location_id for location_id, _ in run.pins],
-            snapshots=[snapshot_id for _, snapshot_id in run.pins],
+            INSERT_RUNS,
+            backfills=[run.backfill_id for run in runs],
+            lanes=[run.lane for run in runs],
+            priorities=[run.priority for run in runs],
+            causes=[to_json(run.cause) for run in runs],
+            requests=[to_json(run.request) for run in runs],
+            plan_hashes=[run.plan_hash for run in runs],
+            as_of=[run.as_of for run in runs],
+            params=[to_json(run.params) for run in runs],
+            task_counts=[run.task_count for run in runs],
+            pin_places=[place for place, _ in pins],
+            locations=[location_id for _, (location_id, _) in pins],
+            snapshots=[snapshot_id for _, (_, snapshot_id) in pins],
         )
-        return RunId(rows[0][0])
+        return [RunId(row[0]) for row in rows]
 
-    def insert_tasks(self, run_id: RunId, tasks: Sequence[NewTask]) -> None:
-        rows: list[NewTask] = ordered(tasks, lambda task: task.id, "insert_tasks")
-        if not rows:
+    def insert_tasks(self, tasks: Sequence[tuple[RunId, NewTask]]) -> None:
+        pairs: list[tuple[RunId, NewTask]] = ordered(tasks, lambda pair: pair[1].id, "insert_tasks")
+        if not pairs:
             return
+        rows = [task for _, task in pairs]
         self._execute(
             INSERT_TASKS,
-            run_id=run_id,
             ids=[task.id for task in rows],
+            runs=[run_id for run_id, _ in pairs],
             kinds=[task.kind for task in rows],
             steps=[task.step for task in rows],
             locations=[task.location_id for task in rows],
