@@ -8,6 +8,8 @@ import os
 # Before anything imports gRPC: tests start many processes, and its fork handlers now and then stop its threads for ever.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
+from collections.abc import AsyncIterator
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -17,7 +19,17 @@ settings.register_profile("prove", settings.get_profile("default"), max_examples
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def anyio_backend() -> str:
     """The event loop that production runs on; `@pytest.mark.anyio` makes a coroutine a test."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+async def one_loop(anyio_backend: str) -> AsyncIterator[None]:
+    """One event loop for all tests of a process that use gRPC, as in production: they name this fixture.
+
+    gRPC has one completion queue a process. What a call or a server still had to say when its loop was closed comes up in the
+    next loop, as an error of whatever test runs there.
+    """
+    yield  # noqa: PT022 - while this fixture is alive, so is the loop

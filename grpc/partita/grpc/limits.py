@@ -31,6 +31,9 @@ KEEPALIVE_S = 20.0
 
 KEEPALIVE_TIMEOUT_S = 10.0
 
+CONNECT_S = 10.0
+"""A connection that is not up by then is given up: calls fail as unavailable, and it is tried again."""
+
 _SHARED_OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
@@ -44,8 +47,10 @@ CLIENT_OPTIONS: tuple[tuple[str, int], ...] = (
     *_SHARED_OPTIONS,
     # A restarted server must be found again within a second, not after gRPC's two minutes of back-off.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
+    # In spite of its name this is the least time that each try to connect gets, with the handshake: with little of it, a
+    # machine under load loses attempts to servers that are up.
+    ("grpc.min_reconnect_backoff_ms", int(CONNECT_S * 1000)),
     # Loopback and cluster addresses never go through a proxy of the environment.
     ("grpc.enable_http_proxy", 0),
 )

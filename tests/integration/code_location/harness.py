@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from partita.grpc.client import CodeLocationClient, LocationUnavailable
+from partita.grpc.client import CodeLocationClient
 from partita.grpc.v1 import code_location_pb2 as pb
 
 
@@ -41,21 +41,9 @@ StartServer = Callable[..., CodeServer]
 
 @contextlib.asynccontextmanager
 async def connected(server: CodeServer) -> AsyncIterator[CodeLocationClient]:
-    """A client, once the first load has ended.
-
-    On a machine under heavy load the first connection of a channel now and then gets no answer; as in production, where
-    schedulers follow their servers for ever, it is made anew.
-    """
-    for last in (False, False, True):
-        client = CodeLocationClient(server.address)
-        try:
-            await settled(client)
-            break
-        except LocationUnavailable:
-            await client.close()
-            if last or server.process.poll() is not None:
-                raise
-    async with client:
+    """A client, once the first load has ended."""
+    async with CodeLocationClient(server.address) as client:
+        await settled(client)
         yield client
 
 

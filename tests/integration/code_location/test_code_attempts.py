@@ -14,7 +14,7 @@ from partita.grpc import limits
 from partita.grpc.client import CallRefused, CodeLocationClient, LocationUnavailable
 from partita.grpc.v1 import code_location_pb2 as pb
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("one_loop")]
 
 Line = pb.LogLine
 

@@ -22,7 +22,7 @@ from tests.integration.code_location.harness import (
 from partita.grpc.client import CodeLocationClient, LocationUnavailable
 from partita.grpc.v1 import code_location_pb2 as pb
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("one_loop")]
 
 
 async def test_a_killed_child_is_a_loss_with_the_signal_named(start_server: StartServer) -> None:

@@ -26,7 +26,7 @@ from partita.grpc import limits
 from partita.grpc.client import CodeLocationClient, VersionNotLoaded
 from partita.grpc.v1 import code_location_pb2 as pb
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("one_loop")]
 
 VERSION_TWO = '''
 from partita.sdk import asset
@@ -229,7 +229,8 @@ async def test_an_idle_connection_outlives_many_keepalive_pings(start_server: St
     async with connected(start_server("fine")) as client, contextlib.aclosing(client.watch()) as statuses:
         first = await anext(statuses)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(anext(statuses), 5 * limits.KEEPALIVE_S)
+            async with asyncio.timeout(5 * limits.KEEPALIVE_S):
+                await anext(statuses)
         assert (await client.status()).server_id == first.server_id
 
 

@@ -151,5 +151,6 @@ def _named(root: Path, changed: tuple[str, ...]) -> str:
 async def _passed(event: asyncio.Event, timeout_s: float | None) -> bool:
     """Whether the event was set within the time."""
     with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), timeout_s)
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
     return event.is_set()

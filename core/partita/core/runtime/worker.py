@@ -137,7 +137,8 @@ class Worker:
             await self._reports.empty()
             flusher.cancel()
             await asyncio.gather(flusher, return_exceptions=True)
-            await asyncio.gather(*(client.close() for client in self._clients.values()), return_exceptions=True)
+            closing = [*self._closing, *(client.close() for client in self._clients.values())]
+            await asyncio.gather(*closing, return_exceptions=True)
             await self._calls.once(partial(retire, self._store, self._id))
             self._calls.close()
 
@@ -163,7 +164,8 @@ class Worker:
     async def _lease_loop(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._cancelled.wait(), self._lease_s / _RENEWALS_PER_LEASE)
+                async with asyncio.timeout(self._lease_s / _RENEWALS_PER_LEASE):
+                    await self._cancelled.wait()
             self._cancelled.clear()
             worker_id = self._id
             try:
@@ -198,7 +200,8 @@ class Worker:
     async def _claim_loop(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._claimable.wait(), _POLL_S)
+                async with asyncio.timeout(_POLL_S):
+                    await self._claimable.wait()
             self._claimable.clear()
             if self._in_doubt:
                 await self._disown()

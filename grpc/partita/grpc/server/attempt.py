@@ -228,7 +228,8 @@ class Attempt:
             await self._woken.wait()
             if not self.ended.is_set() and self._pending_bytes < limits.EVENT_BATCH_BYTES:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.ended.wait(), limits.FLUSH_AFTER_S)
+                    async with asyncio.timeout(limits.FLUSH_AFTER_S):
+                        await self.ended.wait()
             events, self._events, self._open_log = self._events, [], None
             self._pending_bytes = 0
             self._woken.clear()

@@ -191,7 +191,8 @@ class Supervisor:
         for attempt in running:
             attempt.stop(Stop(StopCause.SHUTDOWN, StopCause.SHUTDOWN.value))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*(attempt.ended.wait() for attempt in running)), grace_s)
+            async with asyncio.timeout(grace_s):
+                await asyncio.gather(*(attempt.ended.wait() for attempt in running))
         for attempt in running:
             attempt.kill()
         await asyncio.gather(*(process.stop() if process.loaded else process.kill() for process in self._processes))

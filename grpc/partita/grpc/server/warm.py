@@ -120,7 +120,8 @@ class Warm:
         importing = ""
         while True:
             try:
-                frame = await asyncio.wait_for(self._progress.get(), module_limit_s if importing else _PLATFORM_LIMIT_S)
+                async with asyncio.timeout(module_limit_s if importing else _PLATFORM_LIMIT_S):
+                    frame = await self._progress.get()
             except TimeoutError:
                 where = await self._dump()
                 await self.kill()
@@ -176,7 +177,8 @@ class Warm:
             with contextlib.suppress(OSError):
                 self._control.shutdown(socket.SHUT_WR)  # the zygote reads the end and leaves
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.exited.wait(), _STOP_S)
+                async with asyncio.timeout(_STOP_S):
+                    await self.exited.wait()
         await self.kill()
 
     async def kill(self) -> None:
@@ -315,7 +317,8 @@ class Warm:
             patience_s = _DUMP_S
             while True:  # it comes in many small pieces
                 self._tail_grew.clear()
-                await asyncio.wait_for(self._tail_grew.wait(), patience_s)
+                async with asyncio.timeout(patience_s):
+                    await self._tail_grew.wait()
                 patience_s = _DUMP_S / 10
         places = [line for line in self._explained() if line.startswith("File ")]
         return "; it was at\n" + "\n".join(places[:8]) if places else ""

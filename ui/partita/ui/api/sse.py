@@ -56,7 +56,8 @@ async def _events(feed: EventFeed, after: int | None) -> AsyncIterator[bytes]:
         yield b"retry: 2000\n\n"
         while True:
             try:
-                message = await asyncio.wait_for(subscription.next(), PING_S)
+                async with asyncio.timeout(PING_S):
+                    message = await subscription.next()
             except TimeoutError:
                 yield frame("{}", event="ping")
                 continue

@@ -56,7 +56,8 @@ async def _load(config: Config, location: LocationConfig) -> CheckedLocation:
     limit_s = _PLATFORM_S + config.code_server.import_timeout_s * len(location.modules)
     try:
         with _server(config, location) as (process, announcement):
-            address = await asyncio.wait_for(asyncio.to_thread(_address, announcement), _START_S)
+            async with asyncio.timeout(_START_S):
+                address = await asyncio.to_thread(_address, announcement)
             async with asyncio.timeout(limit_s), CodeLocationClient(address) as client:
                 status, body = await loaded(client, process)
     except (CodeServerError, OSError, TimeoutError) as error:

@@ -185,7 +185,8 @@ class EventFeed:
             if not more:
                 self._woken.clear()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._woken.wait(), POLL_S)
+                    async with asyncio.timeout(POLL_S):
+                        await self._woken.wait()
                 await asyncio.sleep(_PAUSE_S)
 
     async def _step(self) -> bool:

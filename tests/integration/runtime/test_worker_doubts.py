@@ -34,9 +34,7 @@ from partita.grpc.client import CodeLocationClient
 from partita.grpc.v1 import code_location_pb2 as pb
 from partita.grpc.v1 import code_location_pb2_grpc as pb_grpc
 
-# In `make prove`: client and server share one process here, over a new event loop for each test, and about once in twenty runs
-# a first gRPC connection then is never answered. Real deployments keep their loops; the kill tests drive the same code.
-pytestmark = [pytest.mark.anyio, pytest.mark.prove]
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("one_loop")]
 
 LOCATION, SNAPSHOT = LocationId(1), SnapshotId(1)
 PIN = (LOCATION, SNAPSHOT)
@@ -287,3 +285,18 @@ async def test_servers_that_come_and_go_leave_no_connections_behind(tmp_path: Pa
         world.launch()
         await world.until_ended()
         assert list(world.worker._clients) == [world.directory.address]
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_wake_up_beside_the_stop_does_not_keep_the_worker(tmp_path: Path, turns: int) -> None:
+    """A wait that ended in the turn in which its loop was told to end used to swallow that: the stop waited for ever."""
+    async with serving(tmp_path) as world:
+        await world.until(lambda: bool(world.store.rows("worker")))
+        world.worker._claimable.set()
+        world.worker._cancelled.set()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        world.worker.stop()
+        async with asyncio.timeout(WITHIN_S):
+            await world.job
+        assert [row["state"] for row in world.store.rows("worker")] == ["draining"]
