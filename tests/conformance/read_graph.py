@@ -34,7 +34,7 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
 
 def _work(tasks: dict[str, Any], order: list[str]) -> list[Work]:
     place = {name: index for index, name in enumerate(order)}
-    return [Work(tasks[name]["minutes"], tuple(sorted(place[up] for up in tasks[name]["up"]))) for name in order]
+    return [Work(tasks[name]["minutes"], tuple(place[up] for up in tasks[name]["up"])) for name in order]
 
 
 def _spec(key: AssetKey, upstream: list[AssetKey]) -> AssetSpec:

@@ -1,4 +1,4 @@
-"""The parts of the planner: batches, gates, estimates, modes, rendering, selection of partitions."""
+"""The parts of the planner: batches, gates, modes, rendering, selection of partitions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,7 @@ from partita.assets import (
     space_of,
 )
 from partita.core.planner import (
-    Durations,
     PlanChanged,
-    PoolLoad,
-    Work,
-    critical_path,
-    makespan,
     plan_tasks,
     render_text,
     replan,
@@ -37,37 +32,10 @@ from partita.core.planner import (
     to_launch,
 )
 from partita.core.planner.batches import batches_of
-from partita.core.planner.render import duration_text
+from partita.core.planner.words import duration_text
 
 AS_OF = datetime(2024, 1, 15, tzinfo=UTC)
 DAYS = Daily("2024-01-01", end="2024-01-15")
-
-
-def test_waves_and_critical_path_of_the_worked_graph() -> None:
-    """S-102: list_files 1, load_dim 4, process 3, join 2, report 1: the floor is 7."""
-    work = [Work(1), Work(4), Work(3, (0,)), Work(2, (2, 1)), Work(1, (3,))]
-    assert critical_path(work) == ((0, 2, 3, 4), 7.0)
-    assert makespan(work, 100) == 7.0
-
-
-@pytest.mark.parametrize(("slots", "expected"), [(1, 26), (2, 16), (4, 10), (8, 7)])
-def test_makespan_with_six_files_mapped(slots: int, expected: int) -> None:
-    """S-103: 26 minutes with one slot, 16 with two, 10 with four, 7 with eight; the floor is 7."""
-    files = [Work(3, (0,)) for _ in range(6)]
-    work = [Work(1), Work(4), *files, Work(2, (1, *range(2, 8))), Work(1, (8,))]
-    assert makespan(work, slots) == expected
-
-
-def test_a_pool_holds_back_only_what_needs_it() -> None:
-    work = [Work(5, (), (("db", 1),)), Work(5, (), (("db", 1),)), Work(5)]
-    assert makespan(work, 3, {"db": 1}) == 10
-    assert makespan(work, 3, {"db": 2}) == 5
-    assert makespan([Work(5, (), (("db", 9),))], 1, {"db": 2}) == 5
-
-
-def test_no_slots_never_end() -> None:
-    with pytest.raises(ValueError, match="0 slots"):
-        makespan([Work(1)], 0)
 
 
 def test_batches_by_size() -> None:
@@ -143,24 +111,6 @@ def test_asking_for_one_member_runs_the_whole_group(world: Any, asset_of: Any) -
     assert {asset.key: list(asset.by_reason) for asset in found.assets} == {"m1": ["forced"], "m2": ["missing"]}
 
 
-def test_an_estimate_has_a_basis_or_is_none(world: Any, asset_of: Any) -> None:
-    made = world([asset_of("a", DAYS, pools=({"name": "one"},)), asset_of("b", DAYS, {"a": (DAYS, None)})])
-    assert made.plan().estimate is None
-    made.cells.slots = 4
-    assert made.plan().estimate is None
-    made.cells.history[made.catalog.asset("a").step] = Durations(10.0, 5)
-    made.cells.pool_loads["one"] = PoolLoad(1, 1)
-    found = made.plan().estimate
-    assert found is not None
-    assert (found.critical_s, found.makespan_s, found.sample_size, found.unknown) == (20.0, 150.0, 5, ("b",))
-    assert found.critical_path == ("a", "b")
-    assert found.basis == "mean of 5 earlier attempts, 4 at once; b never ran"
-    assert [(one.name, one.slots, one.held, one.wanted) for one in made.plan().pools] == [
-        ("default", None, 0, 14),
-        ("one", 1, 1, 14),
-    ]
-
-
 def test_a_range_of_dates_serves_every_cadence(world: Any, asset_of: Any) -> None:
     months = Monthly("2023-01-01", end="2024-01-01")
     hours = Hourly("2024-01-01", end="2024-01-15")
@@ -217,7 +167,7 @@ def test_the_plan_in_words(world: Any, asset_of: Any) -> None:
 def test_few_missing_partitions_of_an_upstream_are_named(world: Any, asset_of: Any) -> None:
     made = world([asset_of("a", DAYS), asset_of("b", DAYS, {"a": (DAYS, None)})])
     few = made.plan("b", from_key="2024-01-01", to_key="2024-01-02")
-    assert render_text(few, made.catalog).splitlines()[1:] == [
+    assert render_text(few, made.catalog, width=100).splitlines()[1:] == [
         "blocked: b 2024-01-01..2024-01-02: a 2024-01-01, 2024-01-02 are missing and not in the plan",
         "hint: --upstream plans missing upstream partitions too",
     ]

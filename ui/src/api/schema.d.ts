@@ -795,12 +795,17 @@ export interface components {
             /** State */
             state: string;
         };
-        /** Blocked */
+        /**
+         * Blocked
+         * @description Cells that will not run: which, in words, and why.
+         */
         Blocked: {
             /** Count */
             count: number;
             /** Key */
             key: string;
+            /** Partitions */
+            partitions: string;
             /** Reason */
             reason: string;
             /** Text */
@@ -973,6 +978,20 @@ export interface components {
             /** Upstream */
             upstream: string[];
         };
+        /**
+         * CriticalPart
+         * @description A piece of the critical path: tasks of one step in a row. `text` names its asset and cells.
+         */
+        CriticalPart: {
+            /** Assets */
+            assets: string[];
+            /** Duration S */
+            duration_s: number;
+            /** Tasks */
+            tasks: number;
+            /** Text */
+            text: string;
+        };
         /** DimensionView */
         DimensionView: {
             /** Keys */
@@ -1005,16 +1024,33 @@ export interface components {
         ErrorBody: {
             error: components["schemas"]["Problem"];
         };
-        /** Estimate */
+        /**
+         * Estimate
+         * @description `makespan_s` is with `slots`, what the live workers run at once (0: none is up, and the time is that of one slot).
+         *     `by_slots` is simulated for 1 … n slots; more than the last do not help. `critical_s` is the floor whatever the slots;
+         *     `bound_pool` names the pool that holds the plan above it.
+         */
         Estimate: {
             /** Basis */
             basis: string;
+            /** Bound Pool */
+            bound_pool: string | null;
+            /** By Slots */
+            by_slots: components["schemas"]["SlotTime"][];
+            /** Critical */
+            critical: components["schemas"]["CriticalPart"][];
             /** Critical Path */
             critical_path: string[];
+            /** Critical S */
+            critical_s: number;
             /** Makespan S */
             makespan_s: number;
             /** Sample Size */
             sample_size: number;
+            /** Slots */
+            slots: number;
+            /** Text */
+            text: string;
         };
         /** GraphEdge */
         GraphEdge: {
@@ -1307,7 +1343,11 @@ export interface components {
             /** Version */
             version: string;
         };
-        /** PlanAsset */
+        /**
+         * PlanAsset
+         * @description `partitions` are the planned ones in words. One attempt takes `mean_s` by `samples` earlier ones; null when nothing is
+         *     known, and the mean of the other steps when `samples` is 0.
+         */
         PlanAsset: {
             /** By Reason */
             by_reason: {
@@ -1317,6 +1357,12 @@ export interface components {
             cells: number;
             /** Key */
             key: string;
+            /** Mean S */
+            mean_s: number | null;
+            /** Partitions */
+            partitions: string;
+            /** Samples */
+            samples: number;
             /** Tasks */
             tasks: number;
             /** Wave */
@@ -1409,12 +1455,17 @@ export interface components {
             /** Waves */
             waves: components["schemas"]["PlanWave"][];
         };
-        /** PlanWave */
+        /**
+         * PlanWave
+         * @description `count` waves in a row that are alike, from `index` on; the figures are of one of them.
+         */
         PlanWave: {
             /** Assets */
             assets: string[];
             /** Cells */
             cells: number;
+            /** Count */
+            count: number;
             /** Index */
             index: number;
             /** Tasks */
@@ -1634,6 +1685,13 @@ export interface components {
             server_id: string;
             /** Versions */
             versions: string[];
+        };
+        /** SlotTime */
+        SlotTime: {
+            /** Makespan S */
+            makespan_s: number;
+            /** Slots */
+            slots: number;
         };
         /** Strip */
         Strip: {

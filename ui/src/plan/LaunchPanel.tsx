@@ -9,6 +9,7 @@ import { Problem } from "../design/Feedback";
 import { StateGlyph } from "../design/StateGlyph";
 import { useNow } from "../lib/clock";
 import { count, duration, plural } from "../lib/format";
+import { Estimate } from "./Estimate";
 import type { PlanSearch } from "./request";
 
 type Props = { plan: Plan; search: PlanSearch; onChange: (change: PlanSearch) => void; error: unknown };
@@ -195,22 +196,6 @@ function Options({ search, onChange }: Pick<Props, "search" | "onChange">) {
         Include what depends on it downstream
       </label>
     </div>
-  );
-}
-
-function Estimate({ plan }: { plan: Plan }) {
-  if (plan.nothing_to_do) return null;
-  return (
-    <section>
-      <h3>Estimate</h3>
-      {plan.estimate ? (
-        <p>
-          <strong>{duration(plan.estimate.makespan_s)}</strong> <span className="quiet">{plan.estimate.basis}</span>
-        </p>
-      ) : (
-        <p className="quiet">None yet: these steps have no finished attempts to learn from.</p>
-      )}
-    </section>
   );
 }
 

@@ -1,9 +1,10 @@
 // What a plan will do and what it will not: the sentence, reasons that filter, waves as columns, assets, the blocked.
 import { Link } from "@tanstack/react-router";
-import type { Plan } from "../api/types";
+import type { Plan, PlanAsset } from "../api/types";
 import { StateGlyph } from "../design/StateGlyph";
-import { count, plural } from "../lib/format";
+import { count, duration, plural } from "../lib/format";
 import { filterByReason, reasonLook, reasonsOf } from "./reasons";
+import { waveCount, waveName } from "./waves";
 
 type Props = { plan: Plan; reason: string | null; onReason: (reason: string | null) => void };
 
@@ -42,6 +43,7 @@ export function PlanBody({ plan, reason, onReason }: Props) {
         )}
       </fieldset>
       {plan.waves.length > 0 && <Waves plan={plan} keys={new Set(shown.map(({ asset }) => asset.key))} />}
+      <CriticalPath plan={plan} />
       {shown.length > 0 && (
         <section className="section">
           <header>
@@ -54,7 +56,8 @@ export function PlanBody({ plan, reason, onReason }: Props) {
                 <th className="num">Wave</th>
                 <th className="num">Cells</th>
                 <th className="num">Tasks</th>
-                <th style={{ width: "45%" }}>Because</th>
+                <th className="num">Each</th>
+                <th style={{ width: "38%" }}>Because</th>
               </tr>
             </thead>
             <tbody>
@@ -64,10 +67,12 @@ export function PlanBody({ plan, reason, onReason }: Props) {
                     <Link className="link key" to="/asset" search={{ key: asset.key }}>
                       {asset.key}
                     </Link>
+                    {asset.partitions && <div className="plan-partitions">{asset.partitions}</div>}
                   </td>
                   <td className="num">{asset.wave + 1}</td>
                   <td className="num">{count(cells)}</td>
                   <td className="num">{count(asset.tasks)}</td>
+                  <Each asset={asset} />
                   <td>
                     {Object.entries(asset.by_reason)
                       .filter(([code]) => reason === null || code === reason)
@@ -90,22 +95,43 @@ export function PlanBody({ plan, reason, onReason }: Props) {
   );
 }
 
+/** What one attempt takes, and on how many that rests. */
+function Each({ asset }: { asset: PlanAsset }) {
+  if (asset.mean_s === null)
+    return (
+      <td className="num quiet" data-tip="It never ran: there is nothing to go by">
+        –
+      </td>
+    );
+  const basis =
+    asset.samples > 0
+      ? `Mean of ${plural(asset.samples, "earlier attempt")}`
+      : "It never ran: the mean of the other steps";
+  return (
+    <td className={asset.samples > 0 ? "num" : "num quiet"} data-tip={basis}>
+      {asset.samples > 0 ? "" : "~"}
+      {duration(asset.mean_s)}
+    </td>
+  );
+}
+
 function Waves({ plan, keys }: { plan: Plan; keys: Set<string> }) {
   const critical = new Set(plan.estimate?.critical_path ?? []);
   const most = Math.max(1, ...plan.waves.map((wave) => wave.cells));
   return (
     <section className="section">
       <header>
-        <h2>{plural(plan.waves.length, "wave")}</h2>
+        <h2>{plural(waveCount(plan.waves), "wave")}</h2>
         <span className="quiet">Each starts as its inputs are published, partition by partition.</span>
       </header>
       <ol className="waves">
-        {plan.waves.map((wave, i) => (
+        {plan.waves.map((wave) => (
           <li key={wave.index} className="wave" data-testid="plan-wave">
             <p className="row">
-              <strong>Wave {i + 1}</strong>
+              <strong>{waveName(wave)}</strong>
               <span className="quiet">
                 {plural(wave.cells, "cell")}, {plural(wave.tasks, "task")}
+                {wave.count > 1 && " each"}
               </span>
             </p>
             <span className="meter">
@@ -130,24 +156,69 @@ function Waves({ plan, keys }: { plan: Plan; keys: Set<string> }) {
   );
 }
 
+/** The chain that makes the floor: no number of slots makes the plan faster. */
+function CriticalPath({ plan }: { plan: Plan }) {
+  if (!plan.estimate) return null;
+  return (
+    <section className="section" data-testid="plan-critical">
+      <header>
+        <h2>Critical path</h2>
+        <span className="quiet">
+          {duration(plan.estimate.critical_s)}: no number of slots makes the plan faster than this chain.
+        </span>
+      </header>
+      <ol className="critical-path">
+        {plan.estimate.critical.map((part, i) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a chain may pass the same cells' asset twice; its order is its identity
+          <li key={i}>
+            <span className="key">{part.text}</span>
+            <span className="quiet">
+              {part.tasks > 1 && `${plural(part.tasks, "task")} in a row, `}
+              {duration(part.duration_s)}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
 function Blocked({ plan }: { plan: Plan }) {
+  const stopped = plan.blocked.reduce((sum, each) => sum + each.count, 0);
   return (
     <section className="section" data-testid="plan-blocked">
       <header>
         <h2>Will not run</h2>
+        <span className="quiet">{plural(stopped, "cell")}, left out of the count above</span>
       </header>
-      <ul className="stack">
-        {plan.blocked.map((each) => (
-          <li key={`${each.key}${each.reason}`} className="row">
-            <StateGlyph state="upstream_failed" />
-            <span className="num">{count(each.count)}</span>
-            <Link className="link key" to="/asset" search={{ key: each.key }}>
-              {each.key}
-            </Link>
-            <span className="mid">{each.text}</span>
-          </li>
-        ))}
-      </ul>
+      <table className="table">
+        <thead>
+          <tr>
+            <th>Asset</th>
+            <th className="num">Cells</th>
+            <th style={{ width: "60%" }}>Because</th>
+          </tr>
+        </thead>
+        <tbody>
+          {plan.blocked.map((each) => (
+            <tr key={`${each.key}${each.reason}${each.text}`}>
+              <td>
+                <Link className="link key" to="/asset" search={{ key: each.key }}>
+                  {each.key}
+                </Link>
+                {each.partitions && <div className="plan-partitions">{each.partitions}</div>}
+              </td>
+              <td className="num">{count(each.count)}</td>
+              <td>
+                <span className="because">
+                  <StateGlyph state="upstream_failed" />
+                  <span>{each.text}</span>
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </section>
   );
 }

@@ -2,13 +2,18 @@ import { describe, expect, it } from "vitest";
 import type { PlanAsset } from "../api/types";
 import { filterByReason, reasonsOf } from "./reasons";
 import { planSearch, requestFrom } from "./request";
+import { shownSlots } from "./slots";
+import { waveCount, waveName } from "./waves";
 
 const asset = (key: string, by: Record<string, number>): PlanAsset => ({
   key,
   cells: Object.values(by).reduce((a, b) => a + b, 0),
   by_reason: Object.fromEntries(Object.entries(by).map(([reason, count]) => [reason, { count, text: reason }])),
+  partitions: "",
   tasks: 1,
   wave: 0,
+  mean_s: null,
+  samples: 0,
 });
 
 describe("plan request in the URL", () => {
@@ -44,5 +49,28 @@ describe("reasons", () => {
 
   it("drop the ones that do not occur", () => {
     expect(reasonsOf({ missing: 28, failed: 0 })).toEqual([["missing", 28]]);
+  });
+});
+
+describe("waves", () => {
+  it("that are alike are named together and counted each", () => {
+    const waves = [
+      { index: 0, count: 1 },
+      { index: 1, count: 364 },
+    ];
+    expect(waves.map(waveName)).toEqual(["Wave 1", "Waves 2–365"]);
+    expect(waveCount(waves)).toBe(365);
+  });
+});
+
+describe("slots", () => {
+  const times = [1, 2, 4, 6, 8, 16, 32, 64, 100].map((slots) => ({ slots, makespan_s: 100 / slots }));
+
+  it("show the first, the last and what is there, six at most", () => {
+    const shown = shownSlots(times, 6).map((one) => one.slots);
+    expect(shown).toHaveLength(6);
+    for (const slots of [1, 6, 100]) expect(shown).toContain(slots);
+    expect(shown).toEqual([...shown].sort((a, b) => a - b));
+    expect(shownSlots(times.slice(0, 3), 6)).toEqual(times.slice(0, 3));
   });
 });

@@ -2,24 +2,19 @@
 
 from partita.core.planner.diff import plan_difference
 from partita.core.planner.encode import decode_plan, encode_plan
-from partita.core.planner.estimate import Durations, Work, critical_path, estimate, makespan
+from partita.core.planner.estimate import Durations, estimate
+from partita.core.planner.estimate_values import CriticalPart, Estimate, SlotTime, StepTime
 from partita.core.planner.launch import to_launch
 from partita.core.planner.partition_words import key_text, partitions_text, range_text, span_text
 from partita.core.planner.plan import PlanChanged, PlanReader, PoolLoad, plan, replan
-from partita.core.planner.render import (
-    blocked_count,
-    blocked_hint,
-    blocked_summary,
-    blocked_text,
-    render_text,
-    sentence,
-)
+from partita.core.planner.pools import CREATED_SLOTS
+from partita.core.planner.render import render_text
+from partita.core.planner.simulate import Work, critical_path, makespan
 from partita.core.planner.tasks import PlanTask, plan_tasks
 from partita.core.planner.values import (
     DEFAULT_MODE,
     MODES,
     Blocked,
-    Estimate,
     Plan,
     PlannedAsset,
     PlannedStep,
@@ -27,11 +22,24 @@ from partita.core.planner.values import (
     Pressure,
     Reason,
 )
+from partita.core.planner.waves import Waves, alike_waves
+from partita.core.planner.words import (
+    blocked_count,
+    blocked_hint,
+    blocked_summary,
+    blocked_text,
+    critical_part_text,
+    duration_text,
+    estimate_text,
+    sentence,
+)
 
 __all__ = [
+    "CREATED_SLOTS",
     "DEFAULT_MODE",
     "MODES",
     "Blocked",
+    "CriticalPart",
     "Durations",
     "Estimate",
     "Plan",
@@ -44,15 +52,22 @@ __all__ = [
     "PoolLoad",
     "Pressure",
     "Reason",
+    "SlotTime",
+    "StepTime",
+    "Waves",
     "Work",
+    "alike_waves",
     "blocked_count",
     "blocked_hint",
     "blocked_summary",
     "blocked_text",
+    "critical_part_text",
     "critical_path",
     "decode_plan",
+    "duration_text",
     "encode_plan",
     "estimate",
+    "estimate_text",
     "key_text",
     "makespan",
     "partitions_text",

@@ -15,9 +15,9 @@ from typing import Any
 
 from partita.assets import AssetKey, PartitionSet
 from partita.core.catalog import StepKey
+from partita.core.planner.encode_estimate import estimate_json, estimate_of
 from partita.core.planner.values import (
     Blocked,
-    Estimate,
     Plan,
     PlannedAsset,
     PlannedStep,
@@ -56,7 +56,7 @@ def encode_plan(plan: Plan) -> bytes:
         "hash": plan.hash,
         "because": dict(plan.because),
         "pools": [asdict(one) for one in plan.pools],
-        "estimate": None if plan.estimate is None else asdict(plan.estimate),
+        "estimate": None if plan.estimate is None else estimate_json(plan.estimate),
         "joined": plan.joined,
     }
     return zlib.compress(_json(stored), 6)
@@ -67,7 +67,6 @@ def decode_plan(body: bytes) -> Plan:
     stored = json.loads(zlib.decompress(body))
     if stored["format"] != 1:
         raise ValueError(f"a stored plan of format {stored['format']} is not readable by this version; plan again")
-    estimate = stored["estimate"]
     return Plan(
         request=PlanRequest.from_json(stored["request"]),
         snapshots=tuple((location, version) for location, version in stored["snapshots"]),
@@ -77,7 +76,7 @@ def decode_plan(body: bytes) -> Plan:
         hash=stored["hash"],
         because=stored["because"],
         pools=tuple(Pressure(**one) for one in stored["pools"]),
-        estimate=None if estimate is None else _estimate_of(estimate),
+        estimate=estimate_of(stored["estimate"]),
         joined=stored["joined"],
     )
 
@@ -156,17 +155,6 @@ def _blocked_of(stored: dict[str, Any]) -> Blocked:
         stored["reason"],
         AssetKey(stored["upstream"]),
         tuple(stored["absent"]),
-    )
-
-
-def _estimate_of(stored: dict[str, Any]) -> Estimate:
-    return Estimate(
-        makespan_s=stored["makespan_s"],
-        critical_s=stored["critical_s"],
-        critical_path=tuple(AssetKey(key) for key in stored["critical_path"]),
-        sample_size=stored["sample_size"],
-        slots=stored["slots"],
-        unknown=tuple(stored["unknown"]),
     )
 
 

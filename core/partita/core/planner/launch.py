@@ -10,6 +10,7 @@ from partita.assets import AssetKey, PartitionSpace, RetrySpec
 from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.catalog.names import names_of
 from partita.core.duties.values import Launch, LaunchCell, LaunchTask, NewBackfill
+from partita.core.planner.pools import named_pools
 from partita.core.planner.tasks import PlanTask, plan_tasks
 from partita.core.planner.values import Plan, Reason
 from partita.core.store.values import CellRef, PoolUse, RetryPolicy
@@ -64,7 +65,7 @@ def _task(task: PlanTask, as_of: datetime, catalog: Catalog, reasons: _Reasons) 
             for cell in _cells(asset, catalog.space(asset.key, as_of), task, reasons[asset.key])
         ),
         upstream=task.upstream,
-        pools=_pools(members),
+        pools=tuple(PoolUse(name, slots) for name, slots in named_pools(one.spec for one in members)),
         retry=_retry(spec.retries),
         timeout_s=spec.timeout_s,
         priority=spec.priority,
@@ -82,15 +83,6 @@ def _cells(
         LaunchCell(CellRef(asset.id, names.key(ordinal)), reasons[ordinal].value, names.window(ordinal))
         for ordinal in task.cells
     ]
-
-
-def _pools(members: list[CatalogAsset]) -> tuple[PoolUse, ...]:
-    """The pools of all members; one that several name is taken once, with the most slots that one of them asks."""
-    most: dict[str, int] = {}
-    for asset in members:
-        for use in asset.spec.pools:
-            most[use.name] = max(most.get(use.name, 0), use.slots)
-    return tuple(PoolUse(name, slots) for name, slots in sorted(most.items()))
 
 
 def _retry(spec: RetrySpec) -> RetryPolicy:

@@ -21,11 +21,10 @@ from partita.core.planner.assemble import assemble
 from partita.core.planner.decide import Decided, decide
 from partita.core.planner.diff import plan_difference
 from partita.core.planner.estimate import Durations, estimate
+from partita.core.planner.pools import CREATED_SLOTS, pool_demand
 from partita.core.planner.targets import find_targets
 from partita.core.planner.values import Plan, PlanRequest, Pressure, Reason
 from partita.core.store.values import CellRef
-
-DEFAULT_POOL = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def plan(catalog: Catalog, reader: PlanReader, request: PlanRequest) -> Plan:
     found, decided = _content(catalog, statuses, request)
     found = replace(found, because=_because(statuses, reader, found), joined=_joined(statuses, decided))
     pools = _pressure(catalog, reader, found)
-    sizes = {one.name: one.slots for one in pools if one.slots is not None}
+    sizes = {one.name: CREATED_SLOTS if one.slots is None else one.slots for one in pools}
     history = reader.durations([step.step for step in found.steps])
     return replace(found, pools=pools, estimate=estimate(found, catalog, history, slots=reader.capacity(), pools=sizes))
 
@@ -141,8 +140,7 @@ def _because(statuses: Statuses, reader: CellsReader, found: Plan) -> dict[Asset
 def _pressure(catalog: Catalog, reader: PlanReader, found: Plan) -> tuple[Pressure, ...]:
     asked: Counter[str] = Counter()
     for step in found.steps:
-        uses = {use.name: use.slots for key in step.assets for use in catalog.assets[key].spec.pools}
-        for name, slots in (uses or {DEFAULT_POOL: 1}).items():
+        for name, slots in pool_demand(catalog.assets[key].spec for key in step.assets):
             asked[name] += slots * len(step.batches)
     pools = reader.pools(list(asked)) if asked else {}
     return tuple(

@@ -15,6 +15,7 @@ from typing import Any
 
 from partita.assets import AssetKey, PartitionSet
 from partita.core.catalog import StepKey
+from partita.core.planner.estimate_values import Estimate
 from partita.core.store.values import AssetId
 
 DEFAULT_MODE = ("missing", "failed", "stale")
@@ -131,28 +132,6 @@ class Pressure:
     slots: int | None
     held: int
     wanted: int
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """How long a plan may take, in seconds, by the mean durations of `sample_size` earlier attempts.
-
-    `critical_s` is the floor whatever the slots; `unknown` are the steps that never ran: they count as the mean of the rest.
-    """
-
-    makespan_s: float
-    critical_s: float
-    critical_path: tuple[AssetKey, ...]
-    sample_size: int
-    slots: int
-    unknown: tuple[str, ...] = ()
-
-    @property
-    def basis(self) -> str:
-        """The basis in words."""
-        runs = "attempt" if self.sample_size == 1 else "attempts"
-        rest = f"; {', '.join(self.unknown)} never ran" if self.unknown else ""
-        return f"mean of {self.sample_size} earlier {runs}, {self.slots} at once{rest}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ Mode = Annotated[str, typer.Option("--mode", help="Which cells: some of missing,
 Upstream = Annotated[bool, typer.Option("--upstream", help="With what the cells need from above.")]
 Downstream = Annotated[bool, typer.Option("--downstream", help="With what depends on the cells.")]
 Param = Annotated[list[str], typer.Option("--param", help="NAME=VALUE; the value is JSON, else text. Repeatable.")]
+Format = Annotated[str | None, typer.Option("--format", help="table (the default), tree or json.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON value on stdout, nothing else.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Detach = Annotated[bool, typer.Option("--detach", "--no-wait", help="Do not wait for the end.")]
@@ -82,6 +83,22 @@ class Asked:
             "params": params(self.params),
             "as": intent,
         }
+
+
+FORMS = ("table", "tree", "json")
+
+
+def form(given: str | None, *, as_json: bool) -> str:
+    """The text of `--format`; `--json` is short for its json. Raises UsageProblem."""
+    if given is None:
+        return "json" if as_json else "table"
+    if given not in FORMS:
+        raise UsageProblem(
+            f"--format {given!r} is not known", rule=f"it is one of {', '.join(FORMS)}", fix=suggest(given, FORMS)
+        )
+    if as_json and given != "json":
+        raise UsageProblem(f"--json and --format {given} are given together", fix="keep one of them")
+    return given
 
 
 def modes(text: str) -> list[str]:

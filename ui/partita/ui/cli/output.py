@@ -63,6 +63,11 @@ class Output:
         self.out = _console(stderr=False)
         self.err = _console(stderr=True)
 
+    @property
+    def width(self) -> int:
+        """Columns of a line: those of the terminal, wide in a pipe."""
+        return (self.err if self.json else self.out).width
+
     def value(self, value: BaseModel | Mapping[str, Any] | Sequence[Any]) -> None:
         """The one JSON value of the command."""
         sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")

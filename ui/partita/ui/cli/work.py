@@ -38,17 +38,19 @@ def plan(
     upstream: o.Upstream = False,
     downstream: o.Downstream = False,
     param: o.Param = [],  # noqa: B006 - Typer's form of "none given"; never changed
+    form: o.Format = None,
     as_json: o.Json = False,
 ) -> None:
     """Show what would run and why. Changes nothing."""
     from partita.ui.cli.session import session
 
+    shown = o.form(form, as_json=as_json)
     asked = o.Asked(selection, partitions, partition, lower, upper, mode, upstream, downstream, param)
     request = _request(asked, "run")
-    output = Output(json=as_json)
+    output = Output(json=shown == "json")
     with session() as opened:
-        preview = _preview(opened, request, output)
-        if as_json:
+        preview = _preview(opened, request, output, tree=shown == "tree")
+        if output.json:
             output.value(preview.view())
 
 
@@ -212,11 +214,11 @@ def _request(asked: o.Asked, intent: str) -> PlanRequest:
     return PlanRequest.model_validate(asked.request(intent))
 
 
-def _preview(opened: Session, request: PlanRequest, output: Output) -> Preview:
+def _preview(opened: Session, request: PlanRequest, output: Output, *, tree: bool = False) -> Preview:
     from partita.core.planner import render_text
 
     preview = opened.services.plans.preview(request)
-    text = render_text(preview.plan, preview.catalog)
+    text = render_text(preview.plan, preview.catalog, "tree" if tree else "table", width=output.width)
     if output.json:
         output.err.print(
             text, soft_wrap=True

@@ -45,6 +45,7 @@ from partita.ui.api.models.base import (
 )
 from partita.ui.api.models.plans import (
     Blocked,
+    CriticalPart,
     Estimate,
     LaunchRequest,
     LaunchView,
@@ -55,6 +56,7 @@ from partita.ui.api.models.plans import (
     PlanWave,
     PoolPressure,
     ReasonCount,
+    SlotTime,
 )
 from partita.ui.api.models.runs import (
     AssetProgress,
@@ -128,6 +130,7 @@ __all__ = [
     "ComponentView",
     "ConsumerView",
     "Counts",
+    "CriticalPart",
     "DimensionView",
     "DutyView",
     "ErrorBody",
@@ -176,6 +179,7 @@ __all__ = [
     "RunSummary",
     "ServerView",
     "Severity",
+    "SlotTime",
     "Strip",
     "StripRow",
     "SummaryView",

@@ -42,23 +42,56 @@ class ReasonCount(Model):
 
 
 class PlanAsset(Model):
+    """`partitions` are the planned ones in words. One attempt takes `mean_s` by `samples` earlier ones; null when nothing is
+    known, and the mean of the other steps when `samples` is 0."""
+
     key: str
     cells: int
+    partitions: str
     by_reason: dict[str, ReasonCount]
     tasks: int
     wave: int
+    mean_s: float | None
+    samples: int
 
 
 class PlanWave(Model):
+    """`count` waves in a row that are alike, from `index` on; the figures are of one of them."""
+
     index: int
+    count: int
     tasks: int
     cells: int
     assets: list[str]
 
 
-class Estimate(Model):
+class SlotTime(Model):
+    slots: int
     makespan_s: float
+
+
+class CriticalPart(Model):
+    """A piece of the critical path: tasks of one step in a row. `text` names its asset and cells."""
+
+    assets: list[str]
+    text: str
+    tasks: int
+    duration_s: float
+
+
+class Estimate(Model):
+    """`makespan_s` is with `slots`, what the live workers run at once (0: none is up, and the time is that of one slot).
+    `by_slots` is simulated for 1 … n slots; more than the last do not help. `critical_s` is the floor whatever the slots;
+    `bound_pool` names the pool that holds the plan above it."""
+
+    text: str
+    makespan_s: float
+    slots: int
+    by_slots: list[SlotTime]
+    critical_s: float
+    critical: list[CriticalPart]
     critical_path: list[str]
+    bound_pool: str | None
     basis: str
     sample_size: int
 
@@ -71,8 +104,11 @@ class PoolPressure(Model):
 
 
 class Blocked(Model):
+    """Cells that will not run: which, in words, and why."""
+
     key: str
     count: int
+    partitions: str
     text: str
     reason: str
 

@@ -6,16 +6,22 @@ import json
 import shlex
 from datetime import datetime
 
+from partita.assets import AssetKey, PartitionSet
 from partita.core.catalog import Catalog
 from partita.core.planner import (
+    CREATED_SLOTS,
     DEFAULT_MODE,
-    Blocked,
     Plan,
     PlannedAsset,
+    PlannedStep,
     PlanRequest,
     Reason,
+    StepTime,
+    alike_waves,
     blocked_hint,
     blocked_text,
+    critical_part_text,
+    estimate_text,
     partitions_text,
     sentence,
 )
@@ -29,12 +35,12 @@ _WORDS = {
     Reason.STALE_DATA: "inputs changed",
     Reason.FORCED: "asked for again",
 }
-_CREATED_SLOTS = 1  # of a pool that a plan names and nobody has made: launching makes it
 
 
 def plan_view(plan: Plan, catalog: Catalog, *, plan_id: int, expires_at: datetime, intent: str) -> models.PlanView:
     """`intent` is "run" or "backfill"; the catalog is the one that the plan was made with."""
     steps = {key: step for step in plan.steps for key in step.assets}
+    times = {} if plan.estimate is None else {one.step: one for one in plan.estimate.steps}
     return models.PlanView(
         id=plan_id,
         hash=plan.hash,
@@ -46,26 +52,16 @@ def plan_view(plan: Plan, catalog: Catalog, *, plan_id: int, expires_at: datetim
         asset_count=len(plan.assets),
         by_reason={reason.value: count for reason, count in plan.counts().items()},
         assets=[
-            models.PlanAsset(
-                key=one.key,
-                cells=len(one.cells),
-                by_reason={
-                    reason.value: models.ReasonCount(count=len(cells), text=_reason_text(plan, one, reason))
-                    for reason, cells in one.by_reason.items()
-                    if cells
-                },
-                tasks=len(steps[one.key].batches),
-                wave=min(steps[one.key].waves),
-            )
+            _asset(plan, catalog, one, steps[one.key], times.get(steps[one.key].step))
             for one in plan.assets
             if one.key in steps
         ],
         waves=_waves(plan),
-        estimate=_estimate(plan),
+        estimate=_estimate(plan, catalog),
         pools=[
             models.PoolPressure(
                 name=one.name,
-                slots=_CREATED_SLOTS if one.slots is None else one.slots,
+                slots=CREATED_SLOTS if one.slots is None else one.slots,
                 held=one.held,
                 wanted=one.wanted,
             )
@@ -76,6 +72,30 @@ def plan_view(plan: Plan, catalog: Catalog, *, plan_id: int, expires_at: datetim
         cli=command_line(plan.request, intent=intent),
         nothing_to_do=plan.empty,
     )
+
+
+def _asset(
+    plan: Plan, catalog: Catalog, one: PlannedAsset, step: PlannedStep, time: StepTime | None
+) -> models.PlanAsset:
+    return models.PlanAsset(
+        key=one.key,
+        cells=len(one.cells),
+        partitions=_partitions(plan, catalog, one.key, one.cells),
+        by_reason={
+            reason.value: models.ReasonCount(count=len(cells), text=_reason_text(plan, one, reason))
+            for reason, cells in one.by_reason.items()
+            if cells
+        },
+        tasks=len(step.batches),
+        wave=min(step.waves),
+        mean_s=None if time is None else time.mean_s,
+        samples=0 if time is None else time.n,
+    )
+
+
+def _partitions(plan: Plan, catalog: Catalog, key: AssetKey, cells: PartitionSet) -> str:
+    """ "" for an asset that was retired since the plan was made: the plan can still be looked at."""
+    return partitions_text(catalog.space(key, plan.as_of), cells) if key in catalog.assets else ""
 
 
 def command_line(request: PlanRequest, *, intent: str) -> str:
@@ -110,29 +130,41 @@ def _reason_text(plan: Plan, asset: PlannedAsset, reason: Reason) -> str:
 
 
 def _waves(plan: Plan) -> list[models.PlanWave]:
-    tasks = [0] * plan.wave_count()
-    for step in plan.steps:
-        for wave in step.waves:
-            tasks[wave] += 1
     return [
         models.PlanWave(
-            index=index,
-            tasks=tasks[index],
-            cells=sum(len(cells) for cells in wave.values()),
-            assets=[str(key) for key in wave],
+            index=one.first,
+            count=one.count,
+            tasks=one.tasks,
+            cells=one.cell_count,
+            assets=[str(key) for key in one.cells],
         )
-        for index, wave in enumerate(plan.cells_by_wave())
+        for one in alike_waves(plan)
     ]
 
 
-def _estimate(plan: Plan) -> models.Estimate | None:
+def _estimate(plan: Plan, catalog: Catalog) -> models.Estimate | None:
     if plan.estimate is None:
         return None
+    one = plan.estimate
     return models.Estimate(
-        makespan_s=plan.estimate.makespan_s,
-        critical_path=[str(key) for key in plan.estimate.critical_path],
-        basis=plan.estimate.basis,
-        sample_size=plan.estimate.sample_size,
+        text=estimate_text(one),
+        makespan_s=one.makespan_s,
+        slots=one.slots,
+        by_slots=[models.SlotTime(slots=each.slots, makespan_s=each.makespan_s) for each in one.by_slots],
+        critical_s=one.critical_s,
+        critical=[
+            models.CriticalPart(
+                assets=[str(key) for key in part.assets],
+                text=critical_part_text(part, catalog, plan.as_of),
+                tasks=part.tasks,
+                duration_s=part.duration_s,
+            )
+            for part in one.critical
+        ],
+        critical_path=[str(key) for key in one.critical_path],
+        bound_pool=one.bound_pool,
+        basis=one.basis,
+        sample_size=one.sample_size,
     )
 
 
@@ -140,14 +172,16 @@ def _all_blocked(plan: Plan, catalog: Catalog) -> list[models.Blocked]:
     """What is blocked, and why; what would help is said once, with the first that it helps."""
     found, hint = [], blocked_hint(plan)
     for one in plan.blocked:
-        text = _blocked(plan, catalog, one)
+        text = blocked_text(one)
         if hint and one.reason == "upstream_missing" and one.upstream != one.key:
             text, hint = f"{text} ({hint})", ""
-        found.append(models.Blocked(key=one.key, count=len(one.cells), text=text, reason=one.reason))
+        found.append(
+            models.Blocked(
+                key=one.key,
+                count=len(one.cells),
+                partitions=_partitions(plan, catalog, one.key, one.cells),
+                text=text,
+                reason=one.reason,
+            )
+        )
     return found
-
-
-def _blocked(plan: Plan, catalog: Catalog, one: Blocked) -> str:
-    # An asset may have been retired since the plan was made; the plan can still be looked at.
-    keys = partitions_text(catalog.space(one.key, plan.as_of), one.cells) if one.key in catalog.assets else ""
-    return f"{keys}: {blocked_text(one)}" if keys else blocked_text(one)
