@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import doctest
 from datetime import UTC, datetime
-from importlib import import_module
-from pkgutil import walk_packages
 from typing import Any
 
 import pytest
 
-import partita.core.planner
 from partita.assets import Daily, Hourly, Multi, PerBatchSpec, Rolling, Static, TimeOverlap
 from partita.core.planner import Durations, PoolLoad, render_text
 
 DAYS = Daily("2013-01-01", end="2014-01-01", tz="America/New_York")
 HOURS = Hourly("2013-01-01", end="2014-01-01", tz="America/New_York")
 WEATHER = Multi(hour=HOURS, origin=Static("EWR", "JFK", "LGA"))
-MODULES = sorted(one.name for one in walk_packages(partita.core.planner.__path__, "partita.core.planner."))
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_examples(name: str) -> None:
-    assert doctest.testmod(import_module(name)).failed == 0
 
 
 @pytest.fixture

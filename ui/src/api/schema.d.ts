@@ -1424,6 +1424,8 @@ export interface components {
             assets: components["schemas"]["PlanAsset"][];
             /** Blocked */
             blocked: components["schemas"]["Blocked"][];
+            /** Blocked Count */
+            blocked_count: number;
             /** By Reason */
             by_reason: {
                 [key: string]: number;

@@ -14,6 +14,7 @@ export function Estimate({ plan }: { plan: Plan }) {
       </section>
     );
   const here = Math.max(1, estimate.slots);
+  const mine = estimate.by_slots.findLast((one) => one.slots <= here)?.slots;
   const slowest = Math.max(...estimate.by_slots.map((one) => one.makespan_s), Number.MIN_VALUE);
   return (
     <section data-testid="plan-estimate">
@@ -25,8 +26,8 @@ export function Estimate({ plan }: { plan: Plan }) {
       {estimate.by_slots.length > 1 && (
         <table className="slots" aria-label="Time by number of slots">
           <tbody>
-            {shownSlots(estimate.by_slots, here).map((one) => (
-              <tr key={one.slots} aria-current={one.slots === here || undefined}>
+            {shownSlots(estimate.by_slots, mine).map((one) => (
+              <tr key={one.slots} aria-current={one.slots === mine || undefined}>
                 <th scope="row" className="num">
                   {plural(one.slots, "slot")}
                 </th>

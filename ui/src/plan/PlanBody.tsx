@@ -99,7 +99,7 @@ export function PlanBody({ plan, reason, onReason }: Props) {
 function Each({ asset }: { asset: PlanAsset }) {
   if (asset.mean_s === null)
     return (
-      <td className="num quiet" data-tip="It never ran: there is nothing to go by">
+      <td className="num quiet plan-each" data-tip="It never ran: there is nothing to go by">
         –
       </td>
     );
@@ -108,7 +108,7 @@ function Each({ asset }: { asset: PlanAsset }) {
       ? `Mean of ${plural(asset.samples, "earlier attempt")}`
       : "It never ran: the mean of the other steps";
   return (
-    <td className={asset.samples > 0 ? "num" : "num quiet"} data-tip={basis}>
+    <td className={`num plan-each${asset.samples > 0 ? "" : " quiet"}`} data-tip={basis}>
       {asset.samples > 0 ? "" : "~"}
       {duration(asset.mean_s)}
     </td>
@@ -184,12 +184,11 @@ function CriticalPath({ plan }: { plan: Plan }) {
 }
 
 function Blocked({ plan }: { plan: Plan }) {
-  const stopped = plan.blocked.reduce((sum, each) => sum + each.count, 0);
   return (
     <section className="section" data-testid="plan-blocked">
       <header>
         <h2>Will not run</h2>
-        <span className="quiet">{plural(stopped, "cell")}, left out of the count above</span>
+        <span className="quiet">{plural(plan.blocked_count, "cell")}, and why</span>
       </header>
       <table className="table">
         <thead>
@@ -210,7 +209,7 @@ function Blocked({ plan }: { plan: Plan }) {
               </td>
               <td className="num">{count(each.count)}</td>
               <td>
-                <span className="because">
+                <span className="because why-not">
                   <StateGlyph state="upstream_failed" />
                   <span>{each.text}</span>
                 </span>

@@ -3,7 +3,7 @@ type SlotTime = { slots: number; makespan_s: number };
 
 const ROWS = 6;
 
-export function shownSlots(times: SlotTime[], here: number): SlotTime[] {
+export function shownSlots(times: SlotTime[], here: number | undefined): SlotTime[] {
   if (times.length <= ROWS) return times;
   const mine = times.findIndex((one) => one.slots === here);
   const kept = new Set([0, times.length - 1, ...(mine < 0 ? [] : [mine])]);

@@ -128,6 +128,7 @@ class PlanView(Model):
     estimate: Estimate | None
     pools: list[PoolPressure]
     blocked: list[Blocked]
+    blocked_count: int
     joined: int
     cli: str
     nothing_to_do: bool

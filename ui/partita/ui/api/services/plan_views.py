@@ -18,6 +18,7 @@ from partita.core.planner import (
     Reason,
     StepTime,
     alike_waves,
+    blocked_count,
     blocked_hint,
     blocked_text,
     critical_part_text,
@@ -68,6 +69,7 @@ def plan_view(plan: Plan, catalog: Catalog, *, plan_id: int, expires_at: datetim
             for one in plan.pools
         ],
         blocked=_all_blocked(plan, catalog),
+        blocked_count=blocked_count(plan),
         joined=plan.joined,
         cli=command_line(plan.request, intent=intent),
         nothing_to_do=plan.empty,
