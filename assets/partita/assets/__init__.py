@@ -41,6 +41,7 @@ from partita.assets.mappings.evaluate import (
     upstream_by_cell,
     upstream_of,
 )
+from partita.assets.mappings.fits import check_fit
 from partita.assets.mappings.own import self_levels, self_mapping
 from partita.assets.partitions.boxes import boxes_of, product_set
 from partita.assets.partitions.boxsets import BoxSet
@@ -197,6 +198,7 @@ __all__ = [
     "boxes_of",
     "canonical_json",
     "cell_hash",
+    "check_fit",
     "check_mapping",
     "count_fires",
     "default_mapping",

@@ -33,6 +33,7 @@ from partita.sdk.definitions import (
 from partita.sdk.durations import Duration, seconds
 from partita.sdk.handles import DEFAULT_IO, AssetFunction, CheckFunction, ExternalAsset, Out
 from partita.sdk.io.base import IOManager
+from partita.sdk.option_types import check_function, check_options
 from partita.sdk.outcomes import CheckResult
 from partita.sdk.policies import SINGLE, Automation, Batch, RetryPolicy, check_batch, manual
 from partita.sdk.references import HasKey, Upstream
@@ -114,6 +115,10 @@ def asset(
     """
 
     def declare(made_by: Callable[..., Any], site: CallSite) -> StepDef:
+        owner = f"asset {key if key is not None else getattr(made_by, '__name__', made_by)!r}"
+        check_function(made_by, owner)
+        own = {"key": key, "io": io, "kinds": kinds, "description": description, "metadata": metadata}
+        check_options({**own, **options}, owner)
         out = Out(_docstring(made_by, description), io, partition_columns, kinds, {}, metadata or {})
         return _step(made_by, site, {key if key is not None else made_by.__name__: out}, _options(options))
 
@@ -151,7 +156,7 @@ def multi_asset(
     >>> materialize(both).read("refunds").scalar()
     1
     """
-    members = outs if isinstance(outs, Mapping) else {key: Out() for key in outs}
+    members = _members(outs)
     options = _Options(
         partitions,
         deps,
@@ -168,9 +173,33 @@ def multi_asset(
         tags,
         isolation,
     )
-    if not members:
+    name = f"group {', '.join(members)}"
+    check_options({one.name: getattr(options, one.name) for one in fields(_Options)}, name)
+
+    def declare(function: Callable[..., Any], site: CallSite) -> StepDef:
+        check_function(function, name)
+        return _step(function, site, members, options)
+
+    return _AssetDecorator(declare)
+
+
+def _members(outs: object) -> dict[str, Out]:
+    """The members of a group by key."""
+    listed = dict.fromkeys(outs, Out()) if isinstance(outs, list | tuple) else outs
+    if not isinstance(listed, Mapping) or not all(
+        isinstance(key, str) and isinstance(out, Out) for key, out in listed.items()
+    ):
+        raise DefinitionError(
+            f"multi_asset(outs={outs!r})",
+            rule="outs is a list of keys, or Out(...) by key",
+            fix=f"write outs=[{outs!r}]" if isinstance(outs, str) else 'write for example {"orders": Out()}',
+        )
+    if not listed:
         raise DefinitionError("multi_asset(outs=...) names no asset", rule="a group makes one asset or more")
-    return _AssetDecorator(lambda function, site: _step(function, site, members, options))
+    for key, out in listed.items():
+        own = {one.name: getattr(out, one.name) for one in fields(Out)}
+        check_options(own, f"group {', '.join(listed)}: member {key!r}")
+    return dict(listed)
 
 
 def external(
@@ -193,6 +222,8 @@ def external(
     >>> csv.key, orders.key
     ('source/orders', 'orders')
     """
+    given = {"key": key, "description": description, "group": group, "owner": owner, "tags": tags, "kinds": kinds}
+    check_options({**given, "metadata": metadata}, f"external({key!r})")
     site = caller(1)
     said = current().defaults_for(site)
     made = AssetDef(
@@ -221,6 +252,12 @@ class _CheckDecorator:
         description: str | None,
         code_version: str | None,
     ) -> None:
+        if not isinstance(asset, str | HasKey):
+            raise DefinitionError(
+                f"check({asset!r})", rule="a check names an asset of this location, or its key", fix="name the asset"
+            )
+        given = {"name": name, "blocking": blocking, "description": description, "code_version": code_version}
+        check_options(given, f"check of {asset if isinstance(asset, str) else asset.key}")
         self._asset = asset_key(asset) if isinstance(asset, str) else asset
         self._name = name
         self._blocking = blocking
@@ -229,7 +266,8 @@ class _CheckDecorator:
 
     def __call__(self, function: Callable[P, bool | CheckResult]) -> CheckFunction[P, bool | CheckResult]:
         site = caller(1)
-        name = self._name or function.__name__
+        name = self._name or str(getattr(function, "__name__", function))
+        check_function(function, f"check {name!r}")
         signature = signature_of(function, owner=f"check {name!r}", local_names=site.local_names)
         if signature.returns not in (bool, CheckResult, bool | CheckResult, Any):
             raise DefinitionError(
@@ -292,6 +330,7 @@ def defaults(
         ...
     partita.assets.errors.DefinitionError: defaults(): retries=3; retries are a RetryPolicy; write RetryPolicy(3)
     """
+    check_options({"group": group, "owner": owner, "tags": tags, "pool": pool}, "defaults()")
     site = caller(1)
     said = ModuleDefaults(
         place=site.place,

@@ -16,6 +16,7 @@ from typing import Any
 
 from partita.assets import AssetKey, PartitaError
 from partita.sdk.context import Context, checked_metadata
+from partita.sdk.executable import StepHandle
 from partita.sdk.inputs import cells_of, partitions_of, read_input
 from partita.sdk.io.base import IOManager, PerCell, ReadContext, WriteContext, Written
 from partita.sdk.load import LoadedLocation
@@ -34,7 +35,6 @@ from partita.sdk.runtime_values import (
     StepStatus,
     TargetCell,
 )
-from partita.sdk.snapshot import StepHandle
 
 _LONGEST_VERSION = 1024
 _OWN_FOLDER = str(Path(__file__).parent)

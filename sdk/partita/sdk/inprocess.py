@@ -30,6 +30,7 @@ from partita.assets import (
 from partita.sdk.batches import earlier_first, tasks_of
 from partita.sdk.collector import Collector, current
 from partita.sdk.definitions import AssetDef
+from partita.sdk.executable import StepHandle
 from partita.sdk.execute import run_step
 from partita.sdk.handles import AssetFunction, ExternalAsset
 from partita.sdk.io.base import WriteContext
@@ -46,7 +47,7 @@ from partita.sdk.runtime_values import (
     StepStatus,
     TargetCell,
 )
-from partita.sdk.snapshot import StepHandle, resolve_once
+from partita.sdk.snapshot import resolve_once
 
 _EXTERNAL_VERSION = "external"
 

@@ -20,9 +20,10 @@ from pathlib import Path
 from partita.assets import AssetKey, DefinitionError, ModuleSpec, Snapshot, suggest
 from partita.sdk.collector import Collector, collecting
 from partita.sdk.definitions import AssetDef
+from partita.sdk.executable import StepHandle
 from partita.sdk.fingerprint import Sources
 from partita.sdk.io.base import IOManager
-from partita.sdk.snapshot import StepHandle, build_snapshot, resolve_all
+from partita.sdk.snapshot import build_snapshot, resolve_all
 
 Progress = Callable[[str, str], None]
 

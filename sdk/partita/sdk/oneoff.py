@@ -20,13 +20,13 @@ from typing import Any, TextIO
 from pydantic import TypeAdapter
 
 from partita.assets import AssetKey, PartitaError, PartitionsDef, PartitionsSpec, UnknownAsset, from_spec, suggest
+from partita.sdk.executable import StepHandle
 from partita.sdk.inprocess import materialize_location
 from partita.sdk.io.lake import Lake
 from partita.sdk.load import LoadedLocation, load_location
 from partita.sdk.relation import Relation
 from partita.sdk.results import MaterializationFailed, MaterializeResult, TemporaryFolder
 from partita.sdk.runtime_values import CellKind, InputCell
-from partita.sdk.snapshot import StepHandle
 
 FAILED, REFUSED = 1, 2
 _ROWS_SHOWN = 10

@@ -51,6 +51,12 @@ class RetryPolicy:
     jitter: float = 0.0
 
     def __post_init__(self) -> None:
+        if not _whole(self.max_retries):
+            raise DefinitionError(
+                f"RetryPolicy(max_retries={self.max_retries!r})",
+                rule="retries are a whole number",
+                fix="write for example RetryPolicy(3)",
+            )
         if self.max_retries < 0:
             raise DefinitionError(f"RetryPolicy(max_retries={self.max_retries})", rule="retries are counted from 0")
         if not 0 <= self.jitter <= 1:
@@ -103,6 +109,10 @@ class Batch:
     spec: BatchSpec
 
 
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 SINGLE = Batch(SingleBatchSpec())
 _SLICE = re.compile(r"[1-9]\d*(min|h|d|w|mo|y)")
 
@@ -118,8 +128,8 @@ def up_to(n: int) -> Batch:
     >>> [text for _, text in materialize(departures, partitions="EWR, JFK, LGA").logs]
     ['2 at once', '1 at once']
     """
-    if n < 1:
-        raise DefinitionError(f"up_to({n})", rule="a task takes one partition or more")
+    if not _whole(n) or n < 1:
+        raise DefinitionError(f"up_to({n!r})", rule="a task takes one partition or more", fix="write a whole number")
     return Batch(UpToBatchSpec(n=n))
 
 
@@ -153,7 +163,7 @@ def per(**dimensions: str | AllOf) -> Batch:
         raise DefinitionError("per() names no dimension", fix='write for example per(hour="1d", origin=all_)')
     slices = {name: "all" if isinstance(size, AllOf) else size for name, size in dimensions.items()}
     for name, size in slices.items():
-        if size != "all" and not _SLICE.fullmatch(size):
+        if size != "all" and not _SLICE.fullmatch(str(size)):
             raise DefinitionError(
                 f"per({name}={size!r})",
                 rule="a slice is all_, or a number with min, h, d, w, mo or y",

@@ -16,6 +16,7 @@ from partita.assets import (
     Mapping,
     PartitionsDef,
     UnknownAsset,
+    check_fit,
     default_mapping,
     self_mapping,
     suggest,
@@ -81,7 +82,21 @@ def resolve_step(step: StepDef, known: Known) -> tuple[ResolvedInput, ...]:
         if one.local and known[one.upstream].io is None and not wants_cells(param.annotation):
             raise _unreadable(one, known[one.upstream], owner)
     own = {made.key for made in step.assets}
-    return tuple(_earlier(one, owner) if one.upstream in own else one for one in inputs)
+    found = tuple(_earlier(one, owner) if one.upstream in own else one for one in inputs)
+    for one in found:
+        if one.local:
+            _refuse_misfit(one, known[one.upstream], partitions, owner)
+    return found
+
+
+def _refuse_misfit(one: ResolvedInput, upstream: AssetDef, partitions: PartitionsDef | None, owner: str) -> None:
+    try:
+        check_fit(one.mapping, down=partitions, up=upstream.partitions)
+    except DefinitionError as refused:
+        asked = f"input {one.name!r} from" if one.kind == "data" else "deps:"
+        raise DefinitionError(
+            f"{owner}: {asked} {one.upstream!r}: {refused.what}", rule=refused.rule, fix=refused.fix
+        ) from refused
 
 
 def _earlier(one: ResolvedInput, owner: str) -> ResolvedInput:

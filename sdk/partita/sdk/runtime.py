@@ -8,6 +8,7 @@ It raises `DefinitionError` only for what is no module's fault: a missing folder
 they are its result. User code imports `partita.sdk`, never this.
 """
 
+from partita.sdk.executable import StepHandle
 from partita.sdk.execute import run_step
 from partita.sdk.load import LoadedLocation, load_location
 from partita.sdk.runtime_values import (
@@ -22,7 +23,6 @@ from partita.sdk.runtime_values import (
     StepStatus,
     TargetCell,
 )
-from partita.sdk.snapshot import StepHandle
 
 __all__ = [
     "CellKind",

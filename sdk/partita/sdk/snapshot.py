@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from graphlib import CycleError as CyclicSteps
 from graphlib import TopologicalSorter
 from hashlib import sha256
@@ -30,21 +31,11 @@ from partita.assets import (
 )
 from partita.sdk.collector import Collector
 from partita.sdk.definitions import AssetDef, CheckDef, Place, StepDef
+from partita.sdk.executable import StepHandle, check_handed_over, check_params_model, params_schema
 from partita.sdk.fingerprint import Code, Sources, code_of, fingerprint_of, sources_of
 from partita.sdk.io.base import IOManager
 from partita.sdk.io.registry import known_manager
 from partita.sdk.resolve import Known, ResolvedCheck, ResolvedInput, resolve_check, resolve_step
-
-
-@dataclass(frozen=True, slots=True)
-class StepHandle:
-    """A step that can be run."""
-
-    step: StepDef
-    inputs: tuple[ResolvedInput, ...]
-    checks: tuple[ResolvedCheck, ...]
-    io: Mapping[AssetKey, IOManager | None]
-    """The manager that stores each asset; None: the step stores it itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +103,10 @@ def resolve_once(collector: Collector) -> Pass:
         try:
             io = {made.key: None if made.io is None else _manager(made.io, collector, step) for made in step.assets}
             inputs = resolve_step(step, known)
-            found.steps[step.id] = StepHandle(step, inputs, tuple(checks.get(step.id, ())), io)
+            handle = StepHandle(step, inputs, tuple(checks.get(step.id, ())), io)
+            check_handed_over(handle, partial(_manager_of, known=known, collector=collector, step=step))
+            check_params_model(step)
+            found.steps[step.id] = handle
         except DefinitionError as error:
             found.blame(step.place, error)
     if not found.errors:
@@ -143,6 +137,12 @@ def _blame_cycle(path: list[str], found: Pass) -> None:
         found.blame(place, error)
 
 
+def _manager_of(key: AssetKey, *, known: Known, collector: Collector, step: StepDef) -> IOManager | None:
+    """What stores an asset of this location; None when nobody here can say."""
+    asset = known.get(key)
+    return None if asset is None or asset.io is None else _manager(asset.io, collector, step)
+
+
 def _manager(name: str, collector: Collector, step: StepDef) -> IOManager:
     if name in collector.io:
         return collector.io[name][0]
@@ -166,7 +166,6 @@ def _asset_spec(made: AssetDef, handle: StepHandle, fingerprint: str) -> AssetSp
     options = handle.step.options
     manager = handle.io[made.key]
     pools = {**(manager.pools if manager is not None else {}), **options.pools}
-    params = handle.step.signature.params
     inputs = tuple(_input_spec(one) for one in handle.inputs)
     return AssetSpec(
         key=made.key,
@@ -189,7 +188,7 @@ def _asset_spec(made: AssetDef, handle: StepHandle, fingerprint: str) -> AssetSp
         trigger_rule=options.trigger_rule,
         batch=options.batch.spec,
         automation=options.automation.spec,
-        params_schema=None if params is None else params[1].model_json_schema(),
+        params_schema=params_schema(handle.step),
         isolation=options.isolation,
         source=_source(made.place),
         metadata=dict(made.metadata),

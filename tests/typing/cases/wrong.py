@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from partita.sdk import (
+    BusinessDays,
     Context,
     Daily,
     From,
@@ -12,14 +13,22 @@ from partita.sdk import (
     Resource,
     RetryLater,
     RetryPolicy,
+    Skip,
     Static,
     asset,
     check,
     eager,
+    enumerated,
     external,
+    last,
     materialize,
     multi_asset,
+    overlap,
     per,
+    remote,
+    rolling,
+    specific,
+    table,
     up_to,
 )
 
@@ -54,6 +63,37 @@ up_to("10")  # wrong: arg-type
 From(3)  # wrong: arg-type
 From(flights, "all")  # wrong: arg-type
 RetryLater("x", 5)  # wrong: call-arg
+Daily("2013-01-01", horizon="1")  # wrong: arg-type
+Daily("2013-01-01", calendar=["2013-12-25"])  # wrong: arg-type
+Daily("2013-01-01", exclude=[3])  # wrong: list-item
+BusinessDays(holidays=[25])  # wrong: list-item
+overlap("-1")  # wrong: arg-type
+overlap(-1, 0, unit="upstrem")  # wrong: arg-type
+overlap(-1, 0, edge="clipped")  # wrong: arg-type
+rolling("7")  # wrong: arg-type
+rolling(quarters=1)  # wrong: call-arg
+specific(1)  # wrong: arg-type
+table({"east": 1})  # wrong: dict-item
+enumerated("east")  # wrong: arg-type
+enumerated(lambda key: 3)  # wrong: arg-type, return-value
+remote(flights)  # wrong: arg-type
+last("newest")  # wrong: call-arg
+Skip(3)  # wrong: arg-type
+materialize(flights, as_of="2013-01-01")  # wrong: arg-type
+materialize(flights, resources=[3])  # wrong: list-item
+asset(batch=3)  # wrong: call-overload
+asset(deps=flights)  # wrong: call-overload
+asset(deps=[3])  # wrong: list-item
+asset(tags=["raw"])  # wrong: call-overload
+asset(kinds=3)  # wrong: call-overload
+asset(owner=3)  # wrong: call-overload
+asset(priority="high")  # wrong: call-overload
+asset(code_version=3)  # wrong: call-overload
+asset(io=3)  # wrong: call-overload
+asset(retries=3)  # wrong: call-overload
+multi_asset(outs={"a": "lake"})  # wrong: dict-item
+external("a", partitions="daily")  # wrong: arg-type
+check(flights, blocking="yes")  # wrong: arg-type
 asset(partitions="daily")  # wrong: call-overload
 asset(key=3)  # wrong: call-overload
 asset(automation=eager)  # wrong: call-overload

@@ -222,7 +222,7 @@ def test_another_upstream_or_mapping_is_another_dependency(load: Load) -> None:
     variants = [
         body,
         body.replace('From("up")', 'From("up2")'),
-        body.replace('From("up")', 'From("up", specific("x"))'),
+        body.replace('From("up")', 'From("up", last())'),
     ]
     found = [load({"m.py": one}).snapshot.assets[0] for one in variants]
     assert len({one.dependency_hash for one in found}) == 3

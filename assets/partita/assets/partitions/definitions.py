@@ -57,10 +57,13 @@ class TimePartitions:
     calendar: BusinessDays | None = None
 
     def __post_init__(self) -> None:
+        _of_kind("cron", self.cron, str, 'a text such as "0 6 * * *"')
+        _of_kind("horizon", self.horizon, int, "a whole number of windows")
         parsed = parse_cron(self.cron)
         if not parsed.days.ever:
             raise DefinitionError(f"cron {self.cron!r} never fires", rule="no date matches its day and month fields")
         if self.calendar is not None:
+            _of_kind("calendar", self.calendar, BusinessDays, "BusinessDays(...)")
             day_rule(parsed.days, self.calendar)  # refuses a cron that never fires on its days
         object.__setattr__(self, "cron", parsed.text)
         for one in self.exclude:
@@ -93,6 +96,7 @@ class StaticPartitions:
         if not self.keys:
             raise DefinitionError("a static partition scheme has no keys", fix="give at least one key")
         for key in self.keys:
+            _of_kind("a static key", key, str, "a text")
             partition_key(key)
         if len(set(self.keys)) != len(self.keys):
             twice = next(key for key in self.keys if self.keys.count(key) > 1)
@@ -155,6 +159,12 @@ class MultiPartitions:
         for name, inner in self.dims:
             if not name.isidentifier():
                 raise DefinitionError(f"dimension name {name!r} is not an identifier")
+            if not isinstance(inner, SinglePartitions | MultiPartitions):
+                raise DefinitionError(
+                    f"dimension {name}={inner!r} is no partition scheme",
+                    rule="a dimension is a scheme of times, Static(...) or Dynamic(...)",
+                    fix='write for example Daily("2026-01-01")',
+                )
             if isinstance(inner, MultiPartitions):
                 raise DefinitionError(
                     f"dimension {name!r} is itself multi-dimensional", fix="list all dimensions side by side"
@@ -177,6 +187,7 @@ True
 @lru_cache(maxsize=1024)
 def zone(name: str) -> ZoneInfo:
     """The time zone called `name`; raises DefinitionError with a suggestion."""
+    _of_kind("tz", name, str, "an IANA name such as 'Europe/Berlin'")
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
@@ -193,6 +204,7 @@ def wall_time(value: WallTime) -> datetime:
         return value
     if isinstance(value, date):
         return datetime.combine(value, time())
+    _of_kind("start or end", value, str, "ISO text such as 2013-01-01, a date or a naive datetime")
     short = _SHORT.fullmatch(value)
     try:
         if short:
@@ -387,6 +399,13 @@ def Multi(**dims: SinglePartitions) -> MultiPartitions:
     return MultiPartitions(tuple(dims.items()))
 
 
+def _of_kind(name: str, value: object, kind: type, rule: str) -> None:
+    """For those who do without a type checker."""
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise DefinitionError(f"{name} is {value!r}", rule=f"it is {rule}")
+
+
 def _within(name: str, value: int, low: int, high: int) -> None:
+    _of_kind(name, value, int, "a whole number")
     if not low <= value <= high:
         raise DefinitionError(f"{name}={value} is out of range", rule=f"{name} is from {low} to {high}")

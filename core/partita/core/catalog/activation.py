@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from partita.assets import AssetKey, AssetSpec, PartitaError, Snapshot, from_spec, self_mapping, space_of, suggest
-from partita.assets.mappings.evaluate import check_mapping
+from partita.assets import AssetKey, AssetSpec, PartitaError, Snapshot, check_fit, from_spec, self_mapping, suggest
 from partita.core.catalog.catalog import Catalog
 from partita.core.catalog.values import StoredSnapshot
 from partita.core.store.values import AssetId, LocationId, SnapshotId
@@ -85,10 +84,10 @@ def _input_problems(
             )
         try:
             mapping = from_spec(one.mapping)
-            check_mapping(
+            check_fit(
                 self_mapping(mapping) if one.upstream == spec.key else mapping,
-                down=space_of(from_spec(spec.partitions), as_of),
-                up=space_of(from_spec(upstream.partitions), as_of),
+                down=from_spec(spec.partitions),
+                up=from_spec(upstream.partitions),
             )
         except PartitaError as refused:
             found.append(f"input {one.name!r} of {spec.key!r} from {one.upstream!r}: {refused}")

@@ -92,6 +92,12 @@ class IOManager(ABC):
     def preload(self) -> None:  # noqa: B027 - optional
         """Import what reading and writing need, and open nothing: attempts are forked from the process that did."""
 
+    def check_reading(self, annotation: Any, reader: str) -> None:  # noqa: B027 - optional
+        """Raise PartitaError when no cell can ever be handed over as this type; asked when a location is loaded."""
+
+    def check_writing(self, annotation: Any, owner: str) -> None:  # noqa: B027 - optional
+        """Raise PartitaError when what a step says it returns can never be stored; asked when a location is loaded."""
+
     @abstractmethod
     def write(self, ctx: WriteContext, value: Any) -> list[Written]:
         """Store `value` (a `PerCell`, or one value for all cells) for every cell of `ctx`."""

@@ -22,7 +22,7 @@ from partita.assets import PartitaError
 from partita.sdk import engine
 from partita.sdk.io.assign import CELL_COLUMN, with_cells
 from partita.sdk.io.base import IOManager, PerCell, ReadContext, WriteContext, Written
-from partita.sdk.io.convert import from_relation, to_relation
+from partita.sdk.io.convert import check_reading, check_writing, from_relation, to_relation
 from partita.sdk.io.digest import data_version, row_hash
 from partita.sdk.relation import Relation
 
@@ -59,6 +59,14 @@ class DuckDBFile(IOManager):
     def preload(self) -> None:
         """Import DuckDB, where it is installed."""
         engine.preload()
+
+    def check_reading(self, annotation: Any, reader: str) -> None:
+        """Rows as one of the known types."""
+        check_reading(annotation, reader)
+
+    def check_writing(self, annotation: Any, owner: str) -> None:
+        """Anything that may be rows."""
+        check_writing(annotation, owner)
 
     def write(self, ctx: WriteContext, value: Any) -> list[Written]:
         """Put the rows in a staging table of this attempt; the published partitions stay as they are."""

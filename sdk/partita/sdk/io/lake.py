@@ -18,7 +18,7 @@ from partita.assets import PartitaError
 from partita.sdk import engine
 from partita.sdk.io.assign import CELL_COLUMN, with_cells
 from partita.sdk.io.base import IOManager, PerCell, ReadContext, WriteContext, Written
-from partita.sdk.io.convert import from_relation, to_relation, wants_paths
+from partita.sdk.io.convert import check_reading, check_writing, from_relation, to_relation, wants_paths
 from partita.sdk.io.digest import data_version, row_hash
 from partita.sdk.relation import Relation
 
@@ -45,6 +45,15 @@ class Lake(IOManager):
     def preload(self) -> None:
         """Import DuckDB, where it is installed."""
         engine.preload()
+
+    def check_reading(self, annotation: Any, reader: str) -> None:
+        """Rows as one of the known types, or the files themselves."""
+        if not wants_paths(annotation):
+            check_reading(annotation, reader)
+
+    def check_writing(self, annotation: Any, owner: str) -> None:
+        """Anything that may be rows."""
+        check_writing(annotation, owner)
 
     def write(self, ctx: WriteContext, value: Any) -> list[Written]:
         """Write one file; every row must belong to a cell of the task."""

@@ -5,17 +5,15 @@ Owns the order plan → store → confirm → re-plan → launch (laws 3 and 6).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-from partita.assets import AssetKey, SelectionError, suggest
 from partita.core.catalog import Catalog
 from partita.core.duties.launch import launch
 from partita.core.duties.values import Launched, NewBackfill
 from partita.core.planner import Plan, decode_plan, encode_plan, plan, replan, sentence, to_launch
 from partita.core.planner import PlanRequest as CoreRequest
+from partita.core.planner.params import check_params
 from partita.core.store.values_definitions import PlanId
 from partita.ui.api.models import LaunchRequest, LaunchView, PlanRequest, PlanView
 from partita.ui.api.problems import NotFound, NothingToDo, NotWhatWasShown
@@ -64,7 +62,8 @@ class PlanService:
                 requested_by=self._backend.who,
             )
             found = plan(catalog, reader, asked)
-        _check_params(found, catalog, request.params)
+        if not found.empty:
+            check_params({one.key: catalog.assets[one.key].spec.params_schema for one in found.assets}, request.params)
         stored = found.request.to_json() | {_INTENT: request.intent}
         with self._backend.store.begin() as tx:
             tx.expire_plans()
@@ -141,23 +140,3 @@ def _name(made: Plan) -> str:
     limits = f"{asked.from_key or ''}..{asked.to_key or ''}"
     span = asked.partitions or ("" if limits == ".." else limits)
     return f"{asked.selection} {span}".strip()
-
-
-def _check_params(found: Plan, catalog: Catalog, params: Mapping[str, Any]) -> None:
-    """A parameter that no planned asset takes is a mistake, not a wish."""
-    if not params or found.empty:
-        return
-    taken = {name for one in found.assets for name in _params_of(catalog, one.key)}
-    for name in params:
-        if name not in taken:
-            raise SelectionError(
-                f"no planned asset takes the parameter {name!r}",
-                rule=f"they take {', '.join(sorted(taken)) or 'none'}",
-                fix=suggest(name, taken),
-            )
-
-
-def _params_of(catalog: Catalog, key: AssetKey) -> Mapping[str, Any]:
-    schema = catalog.assets[key].spec.params_schema or {}
-    properties = schema.get("properties", {})
-    return properties if isinstance(properties, dict) else {}
