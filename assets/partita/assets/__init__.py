@@ -1,5 +1,6 @@
 """partita.assets: the pure model. No I/O, no clock, nothing from the floors above; every value is immutable."""
 
+from partita.assets.dependencies import dependency_hash
 from partita.assets.digest import cell_hash, digest_of_inputs, hash64, input_factor
 from partita.assets.errors import (
     CycleError,
@@ -202,6 +203,7 @@ __all__ = [
     "check_mapping",
     "count_fires",
     "default_mapping",
+    "dependency_hash",
     "digest_of_inputs",
     "downstream_of",
     "from_spec",

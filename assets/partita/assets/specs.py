@@ -187,6 +187,8 @@ TriggerRule = Literal[
 class AssetSpec(Spec):
     """One asset. `fingerprint` is what staleness compares, `dependency_hash` covers upstreams, names and mappings.
 
+    `renamed_from` are keys that it had before, the nearest first.
+
     >>> orders = AssetSpec(key="raw/orders", group="shop", partitions=to_spec(Daily("2026-03-01")))
     >>> orders.key, orders.kind, orders.batch, from_spec(orders.partitions).tz
     ('raw/orders', 'asset', SingleBatchSpec(type='single'), 'UTC')
@@ -217,6 +219,7 @@ class AssetSpec(Spec):
     executor: Literal["location", "celery", "kubernetes"] = "location"
     isolation: Literal["fork", "spawn"] = "fork"
     observed: bool = False
+    renamed_from: tuple[Key, ...] = ()
     source: SourceRef | None = None
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 

@@ -31,6 +31,7 @@ from partita.sdk.definitions import (
     StepOptions,
 )
 from partita.sdk.durations import Duration, seconds
+from partita.sdk.former import FormerKeys, former_keys
 from partita.sdk.handles import DEFAULT_IO, AssetFunction, CheckFunction, ExternalAsset, Out
 from partita.sdk.io.base import IOManager
 from partita.sdk.option_types import check_function, check_options
@@ -60,6 +61,7 @@ def asset(function: Callable[P, R_co], /) -> AssetFunction[P, R_co]: ...
 def asset(
     *,
     key: str | None = None,
+    renamed_from: FormerKeys = (),
     partitions: PartitionsDef | None = None,
     deps: Sequence[Upstream] = (),
     io: str | IOManager | None = DEFAULT_IO,
@@ -85,6 +87,7 @@ def asset(
     /,
     *,
     key: str | None = None,
+    renamed_from: FormerKeys = (),
     partition_columns: PartitionColumns | None = None,
     io: str | IOManager | None = DEFAULT_IO,
     kinds: Sequence[str] = (),
@@ -94,7 +97,8 @@ def asset(
 ) -> Any:
     """Declare the asset that a function makes. Parameters by name are its inputs.
 
-    `key` is the function's name unless given. `deps` are upstream assets that are only waited for. `io` names the IO
+    `key` is the function's name unless given; `renamed_from` names keys that the asset had before (the nearest first): its
+    history, versions and settings go over to the new one. `deps` are upstream assets that are only waited for. `io` names the IO
     manager that stores what is returned ("lake" by default; None: the function stores it itself). `partition_columns`
     says which column holds which dimension's key when one task makes several partitions. `timeout` limits one attempt.
     `pool` is a name or {name: slots}. `trigger_rule` says when it runs, given how the upstream tasks of its run ended: after
@@ -119,7 +123,7 @@ def asset(
         check_function(made_by, owner)
         own = {"key": key, "io": io, "kinds": kinds, "description": description, "metadata": metadata}
         check_options({**own, **options}, owner)
-        out = Out(_docstring(made_by, description), io, partition_columns, kinds, {}, metadata or {})
+        out = Out(_docstring(made_by, description), io, partition_columns, kinds, {}, metadata or {}, renamed_from)
         return _step(made_by, site, {key if key is not None else made_by.__name__: out}, _options(options))
 
     if function is None:
@@ -148,7 +152,7 @@ def multi_asset(
     """Declare an atomic group: one function makes all of `outs`, and a partition publishes all of them or none.
 
     The function returns a dict of key to value, or yields `Output(value, asset=key)`. `context.assets` says which
-    members this attempt is to produce.
+    members this attempt is to produce. A member that had another key says `Out(renamed_from=...)`.
 
     >>> @multi_asset(outs=["orders", "refunds"])
     ... def both() -> dict[str, Relation]:
@@ -205,6 +209,7 @@ def _members(outs: object) -> dict[str, Out]:
 def external(
     key: str,
     *,
+    renamed_from: FormerKeys = (),
     partitions: PartitionsDef | None = None,
     description: str = "",
     group: str | None = None,
@@ -237,6 +242,7 @@ def external(
         tags={**said.tags, **(tags or {})},
         kinds=tuple(kinds),
         metadata=dict(metadata or {}),
+        renamed_from=former_keys(renamed_from, asset_key(key)),
     )
     current().add_external(made)
     return ExternalAsset(made)
@@ -369,7 +375,7 @@ def _options(given: Mapping[str, Any]) -> _Options:
     known = [one.name for one in fields(_Options)]
     for name in given:
         if name not in known:
-            own = ["key", "partition_columns", "io", "kinds", "description", "metadata"]
+            own = ["key", "renamed_from", "partition_columns", "io", "kinds", "description", "metadata"]
             raise DefinitionError(
                 f"@asset has no option {name!r}",
                 rule=f"its options are {', '.join(sorted([*known, *own]))}",
@@ -428,6 +434,7 @@ def _step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, Out],
                 metadata=dict(out.metadata),
                 io=out.io.name if isinstance(out.io, IOManager) else out.io,
                 partition_columns=out.partition_columns,
+                renamed_from=former_keys(out.renamed_from, key),
             )
         )
     step = StepDef(

@@ -47,6 +47,8 @@ class AssetDef:
     io: str | None = None
     """Name of the IO manager; None for assets that write themselves."""
     partition_columns: PartitionColumns | None = None
+    renamed_from: tuple[AssetKey, ...] = ()
+    """Keys that it had before, the nearest first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 from partita.assets import AssetKey, DefinitionError
 from partita.sdk.definitions import AssetDef, CheckDef, PartitionColumns, StepDef
+from partita.sdk.former import FormerKeys
 from partita.sdk.io.base import IOManager
 
 P = ParamSpec("P")
@@ -120,3 +121,4 @@ class Out:
     kinds: Sequence[str] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    renamed_from: FormerKeys = ()

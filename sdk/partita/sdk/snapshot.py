@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from graphlib import CycleError as CyclicSteps
 from graphlib import TopologicalSorter
-from hashlib import sha256
 
 from partita.assets import (
     AssetKey,
@@ -25,7 +24,7 @@ from partita.assets import (
     Snapshot,
     SourceRef,
     StepSpec,
-    canonical_json,
+    dependency_hash,
     mapping_to_spec,
     to_spec,
 )
@@ -192,12 +191,8 @@ def _asset_spec(made: AssetDef, handle: StepHandle, fingerprint: str) -> AssetSp
         isolation=options.isolation,
         source=_source(made.place),
         metadata=dict(made.metadata),
+        renamed_from=made.renamed_from,
     )
-
-
-def dependency_hash(inputs: Iterable[InputSpec]) -> str:
-    """32 hex digits over upstreams, names and mappings; the order of parameters does not count."""
-    return sha256(b"\0".join(sorted(canonical_json(one) for one in inputs))).hexdigest()[:32]
 
 
 def _input_spec(one: ResolvedInput) -> InputSpec:
@@ -223,6 +218,7 @@ def _external_spec(one: AssetDef) -> AssetSpec:
         dependency_hash=dependency_hash(()),
         source=_source(one.place),
         metadata=dict(one.metadata),
+        renamed_from=one.renamed_from,
     )
 
 

@@ -20,7 +20,7 @@ from tests.integration.store.ops_cells import (
     start_attempts,
     unreasonable_acceptance,
 )
-from tests.integration.store.ops_definitions import definitions, plans
+from tests.integration.store.ops_definitions import definitions, identity, plans
 from tests.integration.store.ops_launch import (
     bad_edge,
     insert_backfill,
@@ -78,6 +78,7 @@ OPS: dict[Callable[[World], Op], int] = {
     automation: 3,
     housekeeping: 4,
     definitions: 9,
+    identity: 4,
     plans: 7,
     acceptances: 5,
     unreasonable_acceptance: 0,

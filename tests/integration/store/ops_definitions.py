@@ -8,6 +8,7 @@ from tests.integration.store.differential_world import AS_OF, KEYS, PARTITIONS, 
 
 from partita.core.store.port import Tx
 from partita.core.store.values import (
+    AssetId,
     LocationId,
     SnapshotId,
 )
@@ -39,11 +40,29 @@ def definitions(w: World) -> Op:
             lambda tx: tx.set_location_state(location_id, state, error=error, modules=[{"m": 1}]),
             lambda tx: tx.lock_locations(),
             lambda tx: tx.read_snapshots([snapshot_id]),
-            lambda tx: tx.rename_assets({"Zeta": "Zeta2", "Zeta2": "Zeta"}),
             lambda tx: tx.put_code_server("cs1", tx.put_location(name), "unix:x", [hash], limit),
             lambda tx: tx.renew_code_server("cs1", limit),
             lambda tx: tx.remove_code_server("cs1"),
             lambda tx: tx.live_code_servers(),
+        ]
+    )
+
+
+def identity(w: World) -> Op:
+    assets = w.some(w.assets(), 3)
+    keys = [w.db.asset.rows[one]["key"] for one in assets if one in w.db.asset.rows]
+    turned = dict(zip(assets, [*keys[1:], w.one([*keys[:1], "fresh", "Zeta"])], strict=False))
+    home = LocationId(w.one([*sorted(w.db.location.rows), 99]))
+    one = AssetId(w.one(w.assets()))
+    return w.op(
+        [
+            lambda tx: tx.read_assets(),
+            lambda tx: tx.former_keys(),
+            lambda tx: tx.published_counts(assets),
+            lambda tx: tx.open_counts(assets),
+            lambda tx: tx.rename_assets(turned, "me\x00"),
+            lambda tx: tx.set_home(one, home, "me"),
+            lambda tx: tx.retire_by_hand(assets, "me"),
         ]
     )
 

@@ -42,11 +42,18 @@ class Params(BaseModel):
 
 days = Daily("2013-01-01", end="2014-01-01", tz="America/New_York")
 hours = Hourly("2013-01-01", tz="America/New_York")
-source = external("source/flights", partitions=days)
+source = external("source/flights", partitions=days, renamed_from=["input/flights", "flights"])
 defaults(owner="team:ops", retries=RetryPolicy(3, delay="30s"))
 
 
-@asset(key="raw/flights", partitions=days, deps=[source, "other/key"], pool="warehouse", timeout="5m")
+@asset(
+    key="raw/flights",
+    renamed_from="flights_raw",
+    partitions=days,
+    deps=[source, "other/key"],
+    pool="warehouse",
+    timeout="5m",
+)
 def flights(context: Context, wh: Warehouse) -> Relation:
     return Relation.from_sql(f"select '{context.partition.start}' as at, '{wh.path}' as path")
 

@@ -99,6 +99,7 @@ asset(key=3)  # wrong: call-overload
 asset(automation=eager)  # wrong: call-overload
 asset(isolation="thread")  # wrong: call-overload
 asset(unknown=1)  # wrong: call-overload
+asset(renamed_from=7)  # wrong: call-overload
 multi_asset()  # wrong: call-arg
 external()  # wrong: call-arg
 materialize("flights")  # wrong: arg-type

@@ -30,12 +30,13 @@ from partita.assets import (
     space_of,
     to_spec,
 )
-from partita.core.catalog import Catalog, StoredSnapshot
+from partita.core.catalog import Catalog, KnownIdentities, StoredSnapshot
 from partita.core.cells import Statuses
 from partita.core.changes import DeployDiff, compare, deploy_diff
 from partita.core.changes.compare import common_count
 from partita.core.planner.memory import MemoryCells
 from partita.core.store.values import AssetId, CellRef, LocationId, SnapshotId
+from partita.core.store.values_identity import AssetRow
 
 AS_OF = datetime(2026, 3, 11, tzinfo=UTC)
 DAYS = Daily("2026-03-01")
@@ -98,6 +99,8 @@ class World:
             for number, one in enumerate(active, start=1)
         ]
         self.catalog = Catalog(stored, self.ids)
+        rows = [AssetRow(asset_id, key, None, None, None) for key, asset_id in self.ids.items()]
+        self.known = KnownIdentities.of(rows, ())
         self.cells = MemoryCells(at=AS_OF)
 
     def publish(self, key: str, *partitions: str) -> None:
@@ -115,7 +118,7 @@ class World:
             )
 
     def diff(self, *candidates: Snapshot) -> DeployDiff:
-        return deploy_diff(self.catalog, candidates, self.ids, self.cells, AS_OF)
+        return deploy_diff(self.catalog, candidates, self.known, self.cells, AS_OF)
 
 
 ORDERS = Built("raw/orders", code={"": "1", "shop.rate": "a"})

@@ -29,6 +29,7 @@ from partita.core.catalog import (
     ActivationRefused,
     Catalog,
     CatalogCache,
+    KnownIdentities,
     StoredSnapshot,
     Vector,
     check_activation,
@@ -201,8 +202,11 @@ class Definitions:
         self.read += wanted
         return [self.stored[one] for one in wanted]
 
-    def asset_ids(self) -> Mapping[AssetKey, AssetId]:
-        return {AssetKey("a"): AssetId(1), AssetKey("z"): AssetId(2)}
+    def identities(self) -> KnownIdentities:
+        return KnownIdentities({AssetKey("a"): AssetId(1), AssetKey("z"): AssetId(2)})
+
+    def identity_stamp(self) -> int:
+        return 0
 
 
 def test_catalogs_are_built_once_per_vector(asset_of: Any) -> None:

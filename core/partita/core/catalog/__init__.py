@@ -1,9 +1,10 @@
 """The catalog: the definitions of the active snapshots, or of a pinned run, as one graph with spaces and mappings."""
 
-from partita.core.catalog.activation import ActivationRefused, activation_problems, check_activation
+from partita.core.catalog.activation import ActivationRefused, activation_problems, check_activation, declared_keys
 from partita.core.catalog.catalog import Catalog
 from partita.core.catalog.edges import EdgeMap, mask_of, set_of
 from partita.core.catalog.effective import Effective, effective_snapshot, kept_of
+from partita.core.catalog.identity import KnownIdentities, active_definitions
 from partita.core.catalog.inputs import CatalogInputs, resolve_inputs
 from partita.core.catalog.load import CatalogCache, load_catalog
 from partita.core.catalog.moment import Link, Moment
@@ -26,13 +27,16 @@ __all__ = [
     "DefinitionsReader",
     "EdgeMap",
     "Effective",
+    "KnownIdentities",
     "Link",
     "Moment",
     "StepKey",
     "StoredSnapshot",
     "Vector",
     "activation_problems",
+    "active_definitions",
     "check_activation",
+    "declared_keys",
     "effective_snapshot",
     "kept_of",
     "load_catalog",

@@ -11,7 +11,9 @@ from datetime import datetime
 
 from partita.assets import AssetKey, AssetSpec, PartitaError, Snapshot, check_fit, from_spec, self_mapping, suggest
 from partita.core.catalog.catalog import Catalog
+from partita.core.catalog.identity import follow_renames
 from partita.core.catalog.values import StoredSnapshot
+from partita.core.decide.identity import rename_problems
 from partita.core.store.values import AssetId, LocationId, SnapshotId
 
 
@@ -42,7 +44,7 @@ def check_activation(snapshots: Iterable[Snapshot], as_of: datetime) -> None:
 
 def activation_problems(snapshots: Iterable[Snapshot], as_of: datetime) -> list[str]:
     """Every problem of the union, in a stable order; mappings are checked at `as_of`."""
-    union = sorted(snapshots, key=lambda one: one.location)
+    union = follow_renames(sorted(snapshots, key=lambda one: one.location))
     owners: dict[AssetKey, str] = {}
     problems: list[str] = []
     for snapshot in union:
@@ -50,6 +52,7 @@ def activation_problems(snapshots: Iterable[Snapshot], as_of: datetime) -> list[
             owner = owners.setdefault(spec.key, snapshot.location)
             if owner != snapshot.location:
                 problems.append(f"asset {spec.key!r} is defined in {owner!r} and in {snapshot.location!r}")
+    problems += rename_problems(declared_keys(union))
     if problems:
         return problems
     assets = {spec.key: spec for snapshot in union for spec in snapshot.assets}
@@ -59,6 +62,11 @@ def activation_problems(snapshots: Iterable[Snapshot], as_of: datetime) -> list[
             problems += _input_problems(spec, assets, owners, loaded, as_of)
         problems += _group_problems(snapshot, assets)
     return problems or _graph_problems(union)
+
+
+def declared_keys(snapshots: Iterable[Snapshot]) -> dict[AssetKey, tuple[AssetKey, ...]]:
+    """Every key of these snapshots with the keys that it had before."""
+    return {spec.key: spec.renamed_from for one in snapshots for spec in one.assets}
 
 
 def _input_problems(

@@ -25,6 +25,7 @@ from partita.assets import (
     PartitionSpace,
     UnknownAsset,
     cell_hash,
+    dependency_hash,
     from_spec,
     self_mapping,
     space_of,
@@ -93,9 +94,11 @@ class Catalog:
         snapshots: Iterable[StoredSnapshot],
         ids: Mapping[AssetKey, AssetId],
         dynamic: Mapping[str, Sequence[str]] | None = None,
+        origins: Mapping[AssetId, AssetKey] | None = None,
     ) -> None:
         self.snapshots = tuple(sorted(snapshots, key=lambda one: one.location_id))
         self._dynamic = dict(dynamic or {})
+        self._origins = dict(origins or {})
         specs = [(one.location, asset) for one in self.snapshots for asset in one.snapshot.assets]
         self.graph = AssetGraph(specs)
         self._mappings: dict[PartitionMapping, PartitionMapping] = {}
@@ -239,6 +242,7 @@ class Catalog:
             version=version,
             step=StepKey(stored.location_id, spec.step or spec.key),
             inputs=inputs,
+            dependency_hash=self._dependency_hash(spec, ids),
             unresolved=tuple(one for one in spec.inputs if one.upstream not in self.graph),
         )
 
@@ -246,6 +250,17 @@ class Catalog:
         """The mapping of an input; equal ones are one object."""
         mapping = self_mapping(from_spec(one.mapping)) if one.upstream == key else from_spec(one.mapping)
         return self._mappings.setdefault(mapping, mapping)
+
+    def _dependency_hash(self, spec: AssetSpec, ids: Mapping[AssetKey, AssetId]) -> str:
+        """What the location says, unless one of its upstreams was renamed: then the first keys count."""
+        if not self._origins or not spec.dependency_hash:
+            return spec.dependency_hash
+        first = {
+            one.upstream: origin
+            for one in spec.inputs
+            if one.upstream in ids and (origin := self._origins.get(ids[one.upstream], one.upstream)) != one.upstream
+        }
+        return dependency_hash(spec.inputs, first) if first else spec.dependency_hash
 
     def _is_constant(self, key: AssetKey) -> bool:
         upstream = self.graph.assets[key]

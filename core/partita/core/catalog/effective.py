@@ -40,7 +40,7 @@ def effective_snapshot(
     broken = {module.name for module in candidate.modules if not module.ok}
     if previous is None or not broken:
         return Effective(candidate, {})
-    present = {asset.key for asset in candidate.assets}
+    present = {key for asset in candidate.assets for key in (asset.key, *asset.renamed_from)}
     saved = [asset for asset in previous.assets if asset.key not in present and _defined_in(asset, broken)]
     if not saved:
         return Effective(candidate, {})

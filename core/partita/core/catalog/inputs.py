@@ -44,7 +44,7 @@ def resolve_inputs(catalog: Catalog, as_of: datetime, cells: Sequence[CellRef]) 
         asset = catalog.by_id.get(asset_id)
         if asset is None:
             raise PartitaError(f"asset {asset_id} is not defined in {catalog!r}")
-        versions[asset_id] = CodeVersion(asset.spec.fingerprint, asset.spec.dependency_hash)
+        versions[asset_id] = CodeVersion(asset.spec.fingerprint, asset.dependency_hash)
         ordinals = [_ordinal(catalog.space(asset.key, as_of), cell.partition) for cell in own]
         inputs += [_resolved(catalog, asset, one, as_of, own, ordinals) for one in asset.inputs]
     return ResolvedInputs(tuple(inputs), versions)

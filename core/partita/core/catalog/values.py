@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
 
 from partita.assets import AssetKey, AssetSpec, InputSpec, Snapshot
 from partita.assets import Mapping as PartitionMapping
 from partita.core.store.values import AssetId, LocationId, RunId, SnapshotId
+
+if TYPE_CHECKING:
+    from partita.core.catalog.identity import KnownIdentities
 
 Vector = tuple[tuple[LocationId, SnapshotId], ...]
 """Which snapshot of each location is meant, sorted by location."""
@@ -28,6 +32,8 @@ class StoredSnapshot:
     version: str
     snapshot: Snapshot
     kept: Mapping[AssetKey, tuple[SnapshotId, str]] = field(default_factory=dict)
+    activated_at: datetime | None = None
+    """When it was made active the last time: its keys mean the assets that had them then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,8 @@ class CatalogAsset:
     version: str
     step: StepKey
     inputs: tuple[CatalogInput, ...]
+    dependency_hash: str
+    """As in the spec, but by the first keys of upstreams that were renamed: what cells are compared with."""
     unresolved: tuple[InputSpec, ...] = ()
     """Inputs from locations that were never loaded here: nothing can be planned until they are."""
 
@@ -95,5 +103,8 @@ class DefinitionsReader(Protocol):
     def snapshots(self, ids: Iterable[SnapshotId]) -> list[StoredSnapshot]:
         """These snapshots; unknown ids are left out."""
 
-    def asset_ids(self) -> Mapping[AssetKey, AssetId]:
-        """The id of every asset ever seen."""
+    def identities(self) -> KnownIdentities:
+        """The id of every asset ever seen, former keys, homes and retirements."""
+
+    def identity_stamp(self) -> int:
+        """A number that rises with every change of an identity; cheap to ask."""

@@ -211,8 +211,10 @@ class Statuses:
             self._held[key] = _empty(space.size) if asset_id not in assets else _fill(space, asset_id, blocks, opened)
 
     def _intern(self, keys: Iterable[AssetKey]) -> None:
-        specs = [self.catalog.assets[key].spec for key in keys]
-        texts = {text for spec in specs for text in (spec.fingerprint, spec.dependency_hash) if text} - self._ids.keys()
+        assets = [self.catalog.assets[key] for key in keys]
+        texts = {
+            text for one in assets for text in (one.spec.fingerprint, one.dependency_hash) if text
+        } - self._ids.keys()
         if texts:
             self._ids.update(self._reader.fingerprint_ids(texts))
 
@@ -233,7 +235,7 @@ class Statuses:
             held=held,
             stale_code=held.published & self._differs(asset.spec.fingerprint, held.fingerprint),
             stale_data=held.published & (self.expected_digest(asset) != held.digest),
-            stale_dependencies=held.published & self._differs(asset.spec.dependency_hash, held.dependency),
+            stale_dependencies=held.published & self._differs(asset.dependency_hash, held.dependency),
             upstream_stale=none,
         )
 

@@ -88,7 +88,7 @@ def preview_acceptance(
                 dependencies=int(dependencies.sum()),
                 still_stale=int((chosen & status.stale_data & ~dependencies).sum()),
                 fingerprint=status.asset.spec.fingerprint,
-                dependency_hash=status.asset.spec.dependency_hash,
+                dependency_hash=status.asset.dependency_hash,
                 digests=statuses.expected_digest(status.asset),
             )
         )

@@ -10,12 +10,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import product
 
-from partita.assets import AssetKey, AssetSpec, InputSpec, PartitionSpace, Snapshot, StepSpec, from_spec, space_of
+from partita.assets import (
+    AssetKey,
+    AssetSpec,
+    InputSpec,
+    PartitionSpace,
+    Snapshot,
+    StepSpec,
+    dependency_hash,
+    from_spec,
+    space_of,
+)
 from partita.assets.partitions.multi import ProductSpace
 from partita.core.changes.values import AssetChange, CodeChange, Difference, PartitionsChange, Rename
 
 _NOT_SETTINGS = frozenset(
-    {"key", "kind", "step", "partitions", "inputs", "code_version", "fingerprint", "dependency_hash", "source"}
+    {
+        "key",
+        "kind",
+        "step",
+        "partitions",
+        "inputs",
+        "code_version",
+        "fingerprint",
+        "dependency_hash",
+        "source",
+        "renamed_from",
+    }
 )
 _LOOKED_AT = 100_000
 """How many partitions are looked at for an example; the counts are exact without it."""
@@ -23,21 +44,25 @@ _LIKELY = 3
 """How much of two assets must agree before they are taken for one; see `_likeness`."""
 
 
-def compare(before: Snapshot | None, after: Snapshot, as_of: datetime) -> Difference:
+def compare(
+    before: Snapshot | None, after: Snapshot, as_of: datetime, renamed: Mapping[AssetKey, AssetKey] | None = None
+) -> Difference:
     """What `after` changes. Give the effective snapshots: what a broken module keeps is no removal. Partitions exist as of
-    `as_of`; `before` None: the location was never loaded."""
+    `as_of`; `before` None: the location was never loaded. `renamed` gives the new key of each old one that is renamed."""
     old = {spec.key: spec for spec in before.assets} if before is not None else {}
     new = {spec.key: spec for spec in after.assets}
-    added, removed = sorted(new.keys() - old.keys()), sorted(old.keys() - new.keys())
+    was = {key: spec.key for spec in old.values() if (key := (renamed or {}).get(spec.key, spec.key)) in new}
+    added, removed = sorted(new.keys() - was.keys()), sorted(old.keys() - set(was.values()))
     old_steps, new_steps = _steps_of(before), _steps_of(after)
     changes = (
-        _change(old[key], new[key], old_steps.get(key), new_steps.get(key), as_of)
-        for key in sorted(old.keys() & new.keys())
+        _change(_under(old[was[key]], renamed or {}), new[key], old_steps.get(was[key]), new_steps.get(key), as_of)
+        for key in sorted(was)
     )
     return Difference(
         location=after.location,
         added=tuple(added),
         removed=tuple(removed),
+        renamed=tuple((was[key], key) for key in sorted(was) if was[key] != key),
         renames=_renames([old[key] for key in removed], [new[key] for key in added], old_steps, new_steps),
         changed=tuple(one for one in changes if one is not None),
         checks=tuple(_checks(before, after)),
@@ -46,6 +71,17 @@ def compare(before: Snapshot | None, after: Snapshot, as_of: datetime) -> Differ
 
 def _steps_of(snapshot: Snapshot | None) -> dict[AssetKey, StepSpec]:
     return {key: step for step in snapshot.steps for key in step.assets} if snapshot is not None else {}
+
+
+def _under(spec: AssetSpec, renamed: Mapping[AssetKey, AssetKey]) -> AssetSpec:
+    """The spec with the keys of now: a rename alone is no change of an asset, nor of what reads it."""
+    if spec.key not in renamed and not any(one.upstream in renamed for one in spec.inputs):
+        return spec
+    inputs = tuple(one.model_copy(update={"upstream": renamed.get(one.upstream, one.upstream)}) for one in spec.inputs)
+    hashed = dependency_hash(inputs) if spec.dependency_hash == dependency_hash(spec.inputs) else spec.dependency_hash
+    key = renamed.get(spec.key, spec.key)
+    step = key if spec.step == spec.key else spec.step
+    return spec.model_copy(update={"key": key, "step": step, "inputs": inputs, "dependency_hash": hashed})
 
 
 # ---------------------------------------------------------------------- one asset

@@ -7,16 +7,25 @@ known assets stay. Reads through the readers of catalog and cells; writes nothin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from partita.assets import AssetKey, PartitionSpace, Snapshot, snapshot_hash
-from partita.core.catalog import Catalog, StoredSnapshot, activation_problems, effective_snapshot
+from partita.core.catalog import (
+    Catalog,
+    KnownIdentities,
+    StoredSnapshot,
+    activation_problems,
+    declared_keys,
+    effective_snapshot,
+)
+from partita.core.catalog.identity import counted_definitions, follow_renames
 from partita.core.cells import Statuses
-from partita.core.cells.values import CellsReader
+from partita.core.cells.values import PUBLISHED, CellsReader
 from partita.core.changes.compare import compare
 from partita.core.changes.impact import Impact, impact_of
 from partita.core.changes.values import Difference
+from partita.core.decide.identity import Identities, contested, decide_identities
 from partita.core.store.values import AssetId, LocationId, SnapshotId
 
 
@@ -53,25 +62,61 @@ class DeployDiff:
 def deploy_diff(
     active: Catalog,
     candidates: Sequence[Snapshot],
-    ids: Mapping[AssetKey, AssetId],
+    known: KnownIdentities,
     reader: CellsReader,
     as_of: datetime,
 ) -> DeployDiff:
-    """Compare candidates (one per location) with the active definitions. `ids` are those of all assets ever seen."""
+    """Compare candidates (one per location) with the active definitions. `known` are the identities of all assets ever seen."""
     stored = {one.location: one for one in active.snapshots}
-    ahead = dict(stored)
-    differences = []
-    for number, candidate in enumerate(candidates, start=1):
-        previous = stored.get(candidate.location)
-        fresh = _stored(candidate, previous, number)
-        ahead[candidate.location] = fresh
-        differences.append(compare(previous.snapshot if previous is not None else None, fresh.snapshot, as_of))
-    problems = activation_problems([one.snapshot for one in ahead.values()], as_of)
+    fresh = {
+        one.location: _stored(one, stored.get(one.location), number) for number, one in enumerate(candidates, start=1)
+    }
+    ahead = _counted(list({**stored, **fresh}.values()), fresh, known)
+    taken = _identities(ahead, known, reader)
+    keys = {row.id: AssetKey(row.key) for row in known.rows}
+    renamed = {keys[asset_id]: key for asset_id, key in taken.keys.items()}
+    differences = [
+        compare(stored[one.location].snapshot if one.location in stored else None, one.snapshot, as_of, renamed)
+        for one in ahead
+        if one.location in fresh
+    ]
+    problems = dict.fromkeys([*activation_problems([one.snapshot for one in ahead], as_of), *taken.problems])
     if problems:
         return DeployDiff(tuple(differences), tuple(problems), (), None, as_of)
-    catalog = Catalog(ahead.values(), _ids(ahead.values(), ids))
-    impacts = impact_of(Statuses(active, reader, as_of), Statuses(catalog, reader, as_of), _touched(differences))
+    then = known.renamed(taken.keys)
+    origins = {**{asset_id: keys[asset_id] for asset_id in taken.keys}, **known.origins()}
+    snapshots = [
+        replace(one, snapshot=told)
+        for one, told in zip(ahead, follow_renames([one.snapshot for one in ahead]), strict=True)
+    ]
+    catalog = Catalog(snapshots, _ids(snapshots, then.ids), origins=origins)
+    impacts = impact_of(
+        Statuses(active, reader, as_of), Statuses(catalog, reader, as_of), _touched(differences), renamed
+    )
     return DeployDiff(tuple(differences), (), tuple(impacts), catalog, as_of)
+
+
+def _counted(
+    snapshots: Sequence[StoredSnapshot], fresh: Mapping[str, StoredSnapshot], known: KnownIdentities
+) -> list[StoredSnapshot]:
+    """The definitions that would count. What a candidate defines is not retired, whatever was said before."""
+    names = {one.location_id: one.location for one in snapshots}
+    homes = {key: names[home] for key, home in known.homes.items() if home in names}
+    declared = {spec.key for one in fresh.values() for spec in one.snapshot.assets}
+    counted = counted_definitions([one.snapshot for one in snapshots], homes, known.retired - declared)
+    return [replace(one, snapshot=told) for one, told in zip(snapshots, counted, strict=True)]
+
+
+def _identities(snapshots: Sequence[StoredSnapshot], known: KnownIdentities, reader: CellsReader) -> Identities:
+    declared = declared_keys([one.snapshot for one in snapshots])
+    asked = contested(declared, known.rows, known.former)
+    held: dict[AssetId, int] = {}
+    for asset_id, blocks in (reader.blocks(asked) if asked else {}).items():
+        published = {
+            key for block in blocks for key, flags in zip(block.keys, block.flags, strict=True) if flags & PUBLISHED
+        }
+        held[asset_id] = len(published)
+    return decide_identities(declared, known.rows, known.former, held)
 
 
 def _stored(candidate: Snapshot, previous: StoredSnapshot | None, number: int) -> StoredSnapshot:
@@ -96,5 +141,10 @@ def _touched(differences: Sequence[Difference]) -> list[AssetKey]:
     return [
         key
         for one in differences
-        for key in (*one.removed, *one.added, *(change.key for change in one.changed if not change.only_settings))
+        for key in (
+            *one.removed,
+            *one.added,
+            *(key for _, key in one.renamed),
+            *(change.key for change in one.changed if not change.only_settings),
+        )
     ]

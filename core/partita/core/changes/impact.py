@@ -6,7 +6,7 @@ that computes every status, so that what is told here is what will be shown afte
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,26 +39,35 @@ class Impact:
         return not (self.stale or self.fresh or self.out_of_reach or self.upstream_stale)
 
 
-def impact_of(active: Statuses, candidate: Statuses, keys: Iterable[AssetKey]) -> list[Impact]:
-    """What happens to the cells of these assets, and of all below them, in key order; what nothing happens to is left out."""
+def impact_of(
+    active: Statuses, candidate: Statuses, keys: Iterable[AssetKey], renamed: Mapping[AssetKey, AssetKey] | None = None
+) -> list[Impact]:
+    """What happens to the cells of these assets, and of all below them, in key order; what nothing happens to is left out.
+    `renamed` gives the new key of each old one; a renamed asset is told under the new one."""
+    was = {after: before for before, after in (renamed or {}).items()}
     wanted = set(keys)
     for catalog in (active.catalog, candidate.catalog):
         wanted |= set(catalog.graph.descendants(*(key for key in wanted if key in catalog.assets)))
-    for statuses in (active, candidate):
-        here = [key for key in wanted if key in statuses.catalog.assets]
-        statuses.prefetch(here, ancestors=True)
-    found = [_impact(active, candidate, key) for key in sorted(wanted) if _made(active.catalog, candidate.catalog, key)]
+    pairs = {(was.get(key, key), key) for key in wanted if key in candidate.catalog.assets}
+    pairs |= {(key, key) for key in wanted - candidate.catalog.assets.keys() if key not in (renamed or {})}
+    active.prefetch([before for before, _ in pairs if before in active.catalog.assets], ancestors=True)
+    candidate.prefetch([key for _, key in pairs if key in candidate.catalog.assets], ancestors=True)
+    found = [
+        _impact(active, candidate, before, key)
+        for before, key in sorted(pairs, key=lambda pair: pair[1])
+        if _made(active.catalog, candidate.catalog, before, key)
+    ]
     return [one for one in found if not one.none]
 
 
-def _made(active: Catalog, candidate: Catalog, key: AssetKey) -> bool:
-    asset = active.assets.get(key)
+def _made(active: Catalog, candidate: Catalog, before: AssetKey, key: AssetKey) -> bool:
+    asset = active.assets.get(before)
     again = candidate.assets.get(key)
     return asset is not None and not asset.external and (again is None or not again.external)
 
 
-def _impact(active: Statuses, candidate: Statuses, key: AssetKey) -> Impact:
-    now = active.status(key)
+def _impact(active: Statuses, candidate: Statuses, before: AssetKey, key: AssetKey) -> Impact:
+    now = active.status(before)
     published = int(now.held.published.sum())
     if key not in candidate.catalog.assets:
         return Impact(key, published, PartitionSet.empty(), 0, published, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from partita.assets import AssetKey
@@ -68,6 +69,11 @@ class Rename:
     after: AssetKey
     because: str
 
+    @property
+    def line(self) -> str:
+        """What makes it one: the option to add to the declaration of the new key."""
+        return f"renamed_from={json.dumps(self.before, ensure_ascii=False)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -78,6 +84,8 @@ class Difference:
     removed: tuple[AssetKey, ...] = ()
     renames: tuple[Rename, ...] = ()
     """Proposals; both keys stand in `removed` and `added` too, because nothing has been renamed."""
+    renamed: tuple[tuple[AssetKey, AssetKey], ...] = ()
+    """(before, after) of assets that the new version says are the same; they stand in neither `added` nor `removed`."""
     changed: tuple[AssetChange, ...] = ()
     checks: tuple[str, ...] = ()
     """Sentences, one a check."""
@@ -85,4 +93,4 @@ class Difference:
     @property
     def empty(self) -> bool:
         """Whether the two versions define the same."""
-        return not (self.added or self.removed or self.changed or self.checks)
+        return not (self.added or self.removed or self.renamed or self.changed or self.checks)

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from partita.assets import AssetKey, Snapshot
-from partita.assets.specs import canonical_json
-from partita.core.catalog import ActivationRefused, check_activation, effective_snapshot, kept_of
+from partita.assets import Snapshot
 from partita.core.config import Config
 from partita.core.duties.values import Channel
+from partita.core.runtime.activate import activate
 from partita.core.runtime.servers import read_announcements
 from partita.core.runtime.wake import WakeHub
-from partita.core.store.port import Store, StoreError, Tx
-from partita.core.store.values import LocationId, NewEvent, Pool, SnapshotId
-from partita.core.store.values_definitions import LocationState, StoredSnapshot
+from partita.core.store.port import Store, StoreError
+from partita.core.store.values import NewEvent, Pool
+from partita.core.store.values_definitions import LocationState
 from partita.grpc.client import CodeLocationClient, CodeServerError
 from partita.grpc.v1 import code_location_pb2 as pb
 
@@ -38,8 +37,6 @@ _HANDED_OVER_S = 2 * _RENEW_S
 """What a scheduler that stops leaves of a server's lease: others that follow it renew it meanwhile, else it ends."""
 _RECONNECT_S = 1.0
 _AFTER_NONSENSE_S = 10.0
-_UNCONFIGURED_POOL_SLOTS = 4
-"""A pool that an asset names and nobody has configured protects something: it starts small."""
 
 
 class LocationSync:
@@ -212,55 +209,17 @@ class LocationSync:
         """Makes a version the active one of its location; returns what speaks against it, or nothing."""
         candidate = Snapshot.model_validate_json(body)
         with self._store.begin() as tx:
-            location_id = tx.put_location(location)
-            active = tx.lock_locations()
-            stored = {one.id: one for one in tx.read_snapshots([one for one in active.values() if one is not None])}
-            previous = _active_of(location_id, active, stored)
-            if previous is None:
-                effective = effective_snapshot(candidate)
-            else:
-                effective = effective_snapshot(
-                    candidate,
-                    Snapshot.model_validate_json(previous.effective),
-                    previous.hash,
-                    _kept(previous),
-                )
-            others = [
-                Snapshot.model_validate_json(stored[snapshot].effective)
-                for other, snapshot in active.items()
-                if snapshot is not None and other != location_id
-            ]
-            try:
-                check_activation([*others, effective.snapshot], tx.now())
-            except ActivationRefused as refused:
-                log.warning("location %s: version %.12s is not activated: %s", location, version, refused)
-                return str(refused)
-            snapshot_id, _ = tx.put_snapshot(
-                location_id,
-                version,
-                body=body,
-                effective=canonical_json(effective.snapshot),
-                kept=effective.kept_json(),
-            )
-            tx.activate_snapshot(location_id, snapshot_id)
-            keys = [asset.key for asset in effective.snapshot.assets]
-            tx.define_assets(location_id, snapshot_id, keys)
-            retired = tx.retire_assets(location_id, set(keys))
-            self._ensure_pools(tx, effective.snapshot)
-            tx.append_events(
-                [NewEvent(kind="location", body={"location": location, "version": version, "assets": len(keys)})]
-            )
+            done = activate(tx, location, candidate, version, body)
+        if done.problem:
+            log.warning("location %s: version %.12s is not activated: %s", location, version, done.problem)
+            return done.problem
+        for key, before in sorted((done.renamed or {}).items()):
+            log.info("location %s: asset %s was %s; its history goes with it", location, key, before)
         log.info(
             "location %s: version %.12s is active: %d assets, %d kept, %d retired",
-            location, version, len(keys), len(effective.kept), len(retired),
+            location, version, done.assets, done.kept, len(done.retired),
         )  # fmt: skip
         return ""
-
-    def _ensure_pools(self, tx: Tx, snapshot: Snapshot) -> None:
-        named = {use.name for asset in snapshot.assets for use in asset.pools}
-        automatic = {name for name in named if ":" in name}  # `duckdb:<name>`: one writer
-        tx.ensure_pools([Pool(name, 1) for name in sorted(automatic)], automatic=True)
-        tx.ensure_pools([Pool(name, _UNCONFIGURED_POOL_SLOTS) for name in sorted(named - automatic)], automatic=False)
 
     def _put_server(self, location: str, address: str, server_id: str, versions: list[str]) -> None:
         with self._store.begin() as tx:
@@ -296,14 +255,3 @@ def _state(status: pb.LocationStatus, problem: str) -> LocationState:
     if problem or not status.active_version or any(not module.ok for module in status.modules):
         return LocationState.BROKEN
     return LocationState.SERVING
-
-
-def _active_of(
-    location_id: LocationId, active: Mapping[LocationId, SnapshotId | None], stored: Mapping[SnapshotId, StoredSnapshot]
-) -> StoredSnapshot | None:
-    snapshot = active.get(location_id)
-    return stored[snapshot] if snapshot is not None else None
-
-
-def _kept(snapshot: StoredSnapshot) -> dict[AssetKey, str]:
-    return kept_of(snapshot.kept)

@@ -18,6 +18,7 @@ from partita.core.store.values_definitions import (
     StoredPlan,
     StoredSnapshot,
 )
+from partita.core.store.values_identity import AssetRow, FormerKey
 
 
 class DefinitionsTx(Protocol):
@@ -43,15 +44,11 @@ class DefinitionsTx(Protocol):
     def read_snapshots(self, ids: Sequence[SnapshotId]) -> list[StoredSnapshot]: ...
 
     def activate_snapshot(self, location_id: LocationId, snapshot_id: SnapshotId) -> None:
-        """Violation when the snapshot is not one of the location."""
+        """Notes the instant: its keys are the keys of then. Violation when the snapshot is not one of the location."""
 
     # -- assets
     def intern_assets(self, keys: Iterable[str]) -> dict[str, AssetId]:
         """The stable ids of these keys; unknown keys get one."""
-
-    def rename_assets(self, renames: Mapping[str, str]) -> None:
-        """New key -> old key: the id of the old key goes over to the new one. Passed over when the old key is unknown (the
-        rename is done, or it never existed); Violation when both exist."""
 
     def define_assets(
         self, location_id: LocationId, snapshot_id: SnapshotId, keys: Iterable[str]
@@ -60,6 +57,29 @@ class DefinitionsTx(Protocol):
 
     def retire_assets(self, location_id: LocationId, keep: AbstractSet[str]) -> list[AssetId]:
         """Retires the assets that this location defined and that are not in `keep`; returns them. Cells stay."""
+
+    # -- identity (call these with the locations locked: activations do)
+    def read_assets(self) -> list[AssetRow]:
+        """Every asset ever seen, by id."""
+
+    def former_keys(self) -> list[FormerKey]:
+        """Every key that an asset had before, in the order of the renames."""
+
+    def published_counts(self, ids: Iterable[AssetId]) -> dict[AssetId, int]:
+        """How many cells of each of these assets hold a data version."""
+
+    def open_counts(self, ids: Iterable[AssetId]) -> dict[AssetId, int]:
+        """How many cells of each of these assets are owned by a task that has not ended."""
+
+    def rename_assets(self, keys: Mapping[AssetId, str], who: str) -> None:
+        """Gives these assets new keys, all at once (two may change places), and notes the former ones. Violation when an
+        asset is unknown, or a key belongs to another one."""
+
+    def set_home(self, asset_id: AssetId, location_id: LocationId, who: str) -> None:
+        """Notes where an asset belongs; Violation when there is no such location."""
+
+    def retire_by_hand(self, ids: Iterable[AssetId], who: str) -> list[AssetId]:
+        """Retires those that are not retired, and returns them. Cells stay."""
 
     # -- code servers
     def put_code_server(

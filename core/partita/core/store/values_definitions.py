@@ -31,6 +31,8 @@ class StoredSnapshot:
     effective: bytes
     kept: tuple[Mapping[str, Any], ...]
     created_at: datetime
+    activated_at: datetime | None = None
+    """The last time; None: never."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from partita.sdk.fingerprint.modules import Imported, ModuleSource, Sources, imp
 from partita.sdk.fingerprint.normal import canonical, normalised, prefixed
 
 Chain = tuple[str, ...]
-_FORMAT = b"partita code 1"
+_FORMAT = b"partita code 2"
 _IGNORE = "ignore_for_version"
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Decimal, date, time, timedelta)
@@ -63,7 +63,7 @@ def code_of(
         return Code(_hex(prefixed([b"partita code version 1", code_version.encode()])), "", {})
     walk = _Walk(sources)
     plain = inspect.unwrap(function)
-    walk.function(plain)
+    walk.root(plain)
     for one in classes:
         walk.klass(one)
     return Code(_hex(prefixed([_FORMAT, *walk.pieces()])), _label(plain), dict(sorted(walk.parts.items())))
@@ -84,11 +84,17 @@ class _Walk:
         self._sources = sources
         self._numbers: dict[object, int] = {}
         self._texts: dict[int, bytes] = {}
+        self._root: Callable[..., Any] | None = None
         self.parts: dict[str, str] = {}
         """What `Code.parts` says."""
 
     def pieces(self) -> list[bytes]:
         return [self._texts[number] for number in sorted(self._texts)]
+
+    def root(self, function: Callable[..., Any]) -> None:
+        """The function that makes the asset. Its own name does not count: an asset may be renamed, and stays what it is."""
+        self._root = function
+        self.function(function)
 
     def function(self, function: Callable[..., Any]) -> bytes:
         """A function object: its source, and the values that it closes over."""
@@ -128,7 +134,8 @@ class _Walk:
             body = prefixed([b"bytecode", code.co_code, *(name.encode() for name in code.co_names), *consts, *values])
             self.parts[_label(function)] = _hex(body)[:16]
             return body
-        text = self._noted(_label(function), module, [node], hidden=frozenset(closed))
+        nameless = function is self._root
+        text = self._noted(_label(function), module, [node], hidden=frozenset(closed), nameless=nameless)
         return prefixed([text, *values])
 
     def _module_of(self, function: FunctionType) -> ModuleSource | None:
@@ -151,19 +158,30 @@ class _Walk:
         return self._piece(("module", module.name), lambda: self._noted(module.name, module, module.tree.body))
 
     def _noted(
-        self, label: str, module: ModuleSource, statements: Sequence[ast.stmt], *, hidden: frozenset[str] = frozenset()
+        self,
+        label: str,
+        module: ModuleSource,
+        statements: Sequence[ast.stmt],
+        *,
+        hidden: frozenset[str] = frozenset(),
+        nameless: bool = False,
     ) -> bytes:
-        """The text of these statements, which people know as `label`."""
+        """The text of these statements, which people know as `label`; `nameless`: whatever they define it as."""
         self.parts[label] = _hex(prefixed(_seen(module, one).own for one in statements))[:16]
-        return self._statements_text(module, statements, hidden=hidden)
+        return self._statements_text(module, statements, hidden=hidden, nameless=nameless)
 
     def _statements_text(
-        self, module: ModuleSource, statements: Iterable[ast.stmt], *, hidden: frozenset[str] = frozenset()
+        self,
+        module: ModuleSource,
+        statements: Iterable[ast.stmt],
+        *,
+        hidden: frozenset[str] = frozenset(),
+        nameless: bool = False,
     ) -> bytes:
         parts: list[bytes] = []
         for statement in statements:
             seen = _seen(module, statement)
-            parts.append(seen.text)
+            parts.append(seen.own if nameless else seen.text)
             for name, chains in seen.names.items():
                 if name not in hidden:
                     targets = self._targets(module, name, chains, seen.imports.get(name))

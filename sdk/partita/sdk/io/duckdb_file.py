@@ -111,13 +111,15 @@ class DuckDBFile(IOManager):
                 rule="an input holds one published partition or more",
                 fix="change the mapping, or materialize the upstream",
             )
-        path, table = wanted[0].path, wanted[0].table
-        partitions = [one.partition for one in wanted]
-        with _attached(path, write=False) as file:
-            query = (
+        tables: dict[str, list[str]] = {}  # several, when the asset was renamed since some of its cells were made
+        for one in wanted:
+            tables.setdefault(one.table, []).append(one.partition)
+        with _attached(wanted[0].path, write=False) as file:
+            query = " union all by name ".join(
                 f"select * exclude ({_PARTITION}) from {file}.{engine.identifier(table)} where {_PARTITION} = any(?)"  # noqa: S608
+                for table in tables
             )
-            relation = Relation(engine.table(query, [partitions]))
+            relation = Relation(engine.table(query, list(tables.values())))
         return from_relation(relation, ctx.annotation, ctx.reader)
 
     def _location(self, ctx: WriteContext, partition: str, stage: str) -> str:

@@ -101,6 +101,9 @@ def _difference(one: Difference, found: DeployDiff, told: dict[AssetKey, Impact]
         yield Text(
             f"  ? {rename.before} is likely {rename.after} now ({rename.because}); as it stands, its history stays behind"
         )
+        yield Text(f"      to keep it, say where {rename.after} is declared: {rename.line}", style="bold")
+    for before, after in one.renamed:
+        yield Text(f"  > {before} becomes {after}, with its history")
     for change in one.changed:
         impact = told.pop(change.key, None)
         style = "" if change.only_settings else "yellow"
@@ -194,7 +197,8 @@ def _difference_json(one: Difference) -> dict[str, Any]:
         "location": one.location,
         "added": one.added,
         "removed": one.removed,
-        "likely_renames": [asdict(rename) for rename in one.renames],
+        "likely_renames": [{**asdict(rename), "line": rename.line} for rename in one.renames],
+        "renamed": [{"before": before, "after": after} for before, after in one.renamed],
         "changed": [
             {
                 "asset": change.key,

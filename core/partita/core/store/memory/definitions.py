@@ -9,7 +9,6 @@ from typing import Any
 
 from partita.core.store.encode import as_stored, optional_text
 from partita.core.store.memory.base import MemoryPart
-from partita.core.store.memory.tables import Row
 from partita.core.store.values import AssetId, AttemptId, CellRef, LocationId, SnapshotId
 from partita.core.store.values_definitions import (
     CellPage,
@@ -77,6 +76,7 @@ class DefinitionsPart(MemoryPart):
                 "effective": effective,
                 "kept": as_stored(list(kept)),
                 "created_at": self._now,
+                "activated_at": None,
             }
         )
         return snapshot_id, True
@@ -90,11 +90,9 @@ class DefinitionsPart(MemoryPart):
         if row is None or row["location_id"] != location_id:
             raise self._violation(f"the snapshot {snapshot_id} is not one of the location {location_id}")
         self._db.location.change(location_id, active_snapshot_id=snapshot_id)
+        self._db.snapshot.change(snapshot_id, activated_at=self._now)
 
     # -- assets
-    def _asset(self, key: str) -> Row | None:
-        return next((row for row in self._db.asset if row["key"] == key), None)
-
     def intern_assets(self, keys: Iterable[str]) -> dict[str, AssetId]:
         known = {row["key"]: row["id"] for row in self._db.asset}
         ids: dict[str, AssetId] = {}
@@ -109,19 +107,12 @@ class DefinitionsPart(MemoryPart):
                         "snapshot_id": None,
                         "first_seen_at": self._now,
                         "retired_at": None,
+                        "home_id": None,
+                        "scheme_id": None,
                     }
                 )
             ids[key] = known[key]
         return ids
-
-    def rename_assets(self, renames: Mapping[str, str]) -> None:
-        for new, old in sorted(renames.items()):
-            row = self._asset(old)
-            if row is None:
-                continue
-            if self._asset(new) is not None:
-                raise self._violation(f"cannot rename {old!r} to {new!r}: both exist")
-            self._db.asset.put(row | {"key": new})
 
     def define_assets(
         self, location_id: LocationId, snapshot_id: SnapshotId, keys: Iterable[str]

@@ -17,6 +17,7 @@ from partita.core.store.memory.accept import AcceptPart
 from partita.core.store.memory.cells import CellsPart
 from partita.core.store.memory.definitions import DefinitionsPart
 from partita.core.store.memory.events import EventsPart
+from partita.core.store.memory.identity import IdentityPart
 from partita.core.store.memory.launch import LaunchPart
 from partita.core.store.memory.pools import PoolsPart
 from partita.core.store.memory.runs import RunsPart
@@ -28,7 +29,9 @@ from partita.core.store.values import Pool
 T = TypeVar("T")
 
 
-class MemoryTx(LaunchPart, TasksPart, PoolsPart, CellsPart, RunsPart, EventsPart, DefinitionsPart, AcceptPart):
+class MemoryTx(
+    LaunchPart, TasksPart, PoolsPart, CellsPart, RunsPart, EventsPart, DefinitionsPart, AcceptPart, IdentityPart
+):
     """One transaction over the tables; see `partita.core.store.port.Tx` for what each operation does."""
 
 

@@ -105,6 +105,7 @@ class Database:
         self.snapshot = table("id")
         self.code_server = table("server_id")
         self.asset = table("id")
+        self.identity_change = table("id")
         self.fingerprint = table("id", text=lambda row: row["text"])
         self.cell = table("asset_id", "partition", asset=lambda row: row["asset_id"])
         self.acceptance = table("id")

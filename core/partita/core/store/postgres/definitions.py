@@ -32,12 +32,15 @@ INSERT_SNAPSHOT = text("""
     VALUES (:location, :hash, :body, :effective, CAST(:kept AS jsonb)) ON CONFLICT DO NOTHING RETURNING id
 """)
 READ_SNAPSHOTS = text("""
-    SELECT id, location_id, hash, body, effective, kept, created_at FROM snapshot
+    SELECT id, location_id, hash, body, effective, kept, created_at, activated_at FROM snapshot
     WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id
 """)
 ACTIVATE_SNAPSHOT = text("""
-    UPDATE location l SET active_snapshot_id = s.id FROM snapshot s
-    WHERE l.id = :location AND s.id = :snapshot AND s.location_id = l.id
+    WITH active AS (
+        UPDATE location l SET active_snapshot_id = s.id FROM snapshot s
+        WHERE l.id = :location AND s.id = :snapshot AND s.location_id = l.id RETURNING s.id
+    )
+    UPDATE snapshot s SET activated_at = now() FROM active WHERE s.id = active.id
 """)
 
 FIND_ASSETS = text("SELECT key, id FROM asset WHERE key = ANY(CAST(:keys AS text[]))")
@@ -45,7 +48,6 @@ INSERT_ASSETS = text("""
     INSERT INTO asset (key) SELECT u.key FROM unnest(CAST(:keys AS text[])) AS u(key) ORDER BY u.key COLLATE "C"
     ON CONFLICT DO NOTHING
 """)
-RENAME_ASSET = text("UPDATE asset SET key = :new WHERE key = :old")
 DEFINE_ASSETS = text("""
     UPDATE asset SET location_id = :location, snapshot_id = :snapshot, retired_at = NULL WHERE id = ANY(CAST(:ids AS bigint[]))
 """)
@@ -139,15 +141,6 @@ class DefinitionsPart(PostgresPart):
     def _asset_ids(self, keys: Sequence[str]) -> dict[str, AssetId]:
         return {row[0]: AssetId(row[1]) for row in self._rows(FIND_ASSETS, keys=list(keys))}
 
-    def rename_assets(self, renames: Mapping[str, str]) -> None:
-        for new, old in sorted(renames.items()):  # few, and each must see the one before it
-            present = self._asset_ids([new, old])
-            if old not in present:
-                continue
-            if new in present:
-                raise self._violation(f"cannot rename {old!r} to {new!r}: both exist")
-            self._execute(RENAME_ASSET, old=old, new=new)
-
     def define_assets(
         self, location_id: LocationId, snapshot_id: SnapshotId, keys: Iterable[str]
     ) -> dict[str, AssetId]:
@@ -185,5 +178,7 @@ class DefinitionsPart(PostgresPart):
 
 
 def snapshot_of(row: Any) -> StoredSnapshot:
-    snapshot_id, location_id, hash, body, effective, kept, created_at = row
-    return StoredSnapshot(snapshot_id, location_id, hash, bytes(body), bytes(effective), tuple(kept), created_at)
+    snapshot_id, location_id, hash, body, effective, kept, created_at, activated_at = row
+    return StoredSnapshot(
+        snapshot_id, location_id, hash, bytes(body), bytes(effective), tuple(kept), created_at, activated_at
+    )

@@ -23,6 +23,7 @@ from partita.core.store.postgres.cells import CellsPart
 from partita.core.store.postgres.definitions import DefinitionsPart
 from partita.core.store.postgres.errors import RETRYABLE, is_lost, store_error
 from partita.core.store.postgres.events import EventsPart
+from partita.core.store.postgres.identity import IdentityPart
 from partita.core.store.postgres.launch import LaunchPart
 from partita.core.store.postgres.plans import PlansPart
 from partita.core.store.postgres.pools import PoolsPart
@@ -68,6 +69,7 @@ class PostgresTx(
     DefinitionsPart,
     PlansPart,
     AcceptPart,
+    IdentityPart,
 ):
     """One transaction; see `partita.core.store.port.Tx` for what each operation does."""
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from sqlalchemy import Connection, text
 
 from partita.assets import AssetKey, Snapshot
+from partita.core.catalog.identity import KnownIdentities
 from partita.core.catalog.values import StoredSnapshot, Vector
-from partita.core.store.values import AssetId, RunId, SnapshotId
+from partita.core.store.values import RunId, SnapshotId
+from partita.core.store.values_identity import AssetRow, FormerKey
 
 ACTIVE_VECTOR = text("SELECT id, active_snapshot_id FROM location WHERE active_snapshot_id IS NOT NULL ORDER BY id")
 
 RUN_VECTOR = text("SELECT location_id, snapshot_id FROM run_pin WHERE run_id = :run ORDER BY location_id")
 
 SNAPSHOTS = text("""
-    SELECT s.id, s.location_id, l.name, s.hash, s.effective, s.kept
+    SELECT s.id, s.location_id, l.name, s.hash, s.effective, s.kept, s.activated_at
     FROM snapshot s JOIN location l ON l.id = s.location_id
     WHERE s.id = ANY(CAST(:ids AS bigint[])) ORDER BY s.id
 """)
@@ -28,7 +30,9 @@ VERSIONS = text("""
         ON u.location_id = s.location_id AND u.hash = s.hash
 """)
 
-ASSET_IDS = text("SELECT key, id FROM asset")
+ASSETS = text("SELECT id, key, location_id, home_id, retired_at FROM asset")
+FORMER_KEYS = text("SELECT id, asset_id, was, at FROM identity_change WHERE kind = 'rename' ORDER BY id")
+IDENTITY_STAMP = text("SELECT coalesce(max(id), 0) FROM identity_change")
 
 
 class DefinitionsQueries:
@@ -67,10 +71,17 @@ class DefinitionsQueries:
                     for kept in row[5]
                     if (row[1], kept["version"]) in versions
                 },
+                activated_at=row[6],
             )
             for row in rows
         ]
 
-    def asset_ids(self) -> Mapping[AssetKey, AssetId]:
-        """The id of every asset ever seen."""
-        return {row[0]: row[1] for row in self._connection.execute(ASSET_IDS)}
+    def identities(self) -> KnownIdentities:
+        """The id of every asset ever seen, former keys, homes and retirements."""
+        rows = [AssetRow(*row) for row in self._connection.execute(ASSETS)]
+        former = [FormerKey(*row) for row in self._connection.execute(FORMER_KEYS)]
+        return KnownIdentities.of(rows, former, self.identity_stamp())
+
+    def identity_stamp(self) -> int:
+        """The highest number of the journal of identities."""
+        return int(self._connection.execute(IDENTITY_STAMP).scalar_one())

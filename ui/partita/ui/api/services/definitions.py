@@ -46,4 +46,4 @@ class DefinitionService:
         """What activating these candidates, one per location, would change now."""
         catalog = self._backend.catalogs.active()
         with self._backend.store.read() as reader:
-            return deploy_diff(catalog, candidates, reader.asset_ids(), reader, reader.now())
+            return deploy_diff(catalog, candidates, reader.identities(), reader, reader.now())

@@ -1,0 +1,29 @@
+"""The values of identity: rows of assets, and keys that assets had before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from partita.core.store.values import AssetId, LocationId
+
+
+@dataclass(frozen=True, slots=True)
+class AssetRow:
+    """An asset as the store knows it. `home_id`: the location that it was moved to, whose definition counts."""
+
+    id: AssetId
+    key: str
+    location_id: LocationId | None
+    home_id: LocationId | None
+    retired_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FormerKey:
+    """`key` was the key of the asset until an instant (aware, UTC). Later changes have the higher `id`."""
+
+    id: int
+    asset_id: AssetId
+    key: str
+    until: datetime
