@@ -116,7 +116,7 @@ def call(deployment: Deployed, path: str, body: object = None) -> Any:
         headers={"Content-Type": "application/json"},
     )
     try:
-        with urllib.request.urlopen(request, timeout=30) as reply:
+        with urllib.request.urlopen(request, timeout=60) as reply:
             return json.load(reply)
     except urllib.error.HTTPError as error:
         raise AssertionError(f"{path} answers {error.code}: {error.read().decode()}") from error

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.conformance.scenarios import Scenario, due_later
 from tests.unit.duties.duty_world import START, World, report, step
+from tests.unit.store.tasks import a_task
 
 from partita.core.decide import runs
 from partita.core.decide.admit import admit as decide_admission
@@ -20,11 +21,9 @@ from partita.core.duties.values import Claimed, LaunchTask, NewBackfill
 from partita.core.store.values import (
     AttemptId,
     AttemptOutcome,
-    Fence,
     Pool,
     PoolUse,
     RetryPolicy,
-    RunId,
     Task,
     TaskId,
     TaskState,
@@ -97,39 +96,7 @@ def _admit(given: Case) -> dict[str, Any]:
 
 
 def _ready(index: int, pools: tuple[PoolUse, ...], priority: int, since: int) -> Task:
-    return Task(
-        id=TaskId(index),
-        run_id=RunId(1),
-        kind="step",
-        step="s",
-        location_id=None,
-        snapshot_id=None,
-        state=TaskState.SCHEDULED,
-        outcome=None,
-        rule="all_success",
-        waiting_on=0,
-        good_upstream=0,
-        bad_upstream=0,
-        skip_upstream=0,
-        pools=pools,
-        lane="interactive",
-        priority=priority,
-        conditional=False,
-        attempt_number=0,
-        user_failures=0,
-        infra_losses=0,
-        retry=RetryPolicy(),
-        timeout_s=None,
-        not_before=None,
-        worker_id=None,
-        attempt_id=None,
-        fence=Fence(0),
-        cell_count=1,
-        cancel_requested=False,
-        ready_at=START + timedelta(seconds=since),
-        queued_at=None,
-        reason=None,
-    )
+    return a_task(id=TaskId(index), pools=pools, priority=priority, ready_at=START + timedelta(seconds=since))
 
 
 def _rounds(given: Case) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from partita.core.store.values import AttemptId, AttemptOutcome, LocationId, Sna
 from partita.core.store.values_definitions import LocationState
 from partita.ui.api.server import listen, server_of
 from partita.ui.api.services import Services, services_of
+from partita.ui.cli import run
 
 DAYS = Daily("2013-01-01", end="2013-02-01", tz="America/New_York")
 ORIGINS = Static("EWR", "JFK", "LGA", 'odd "one", [x]..y')
@@ -267,6 +268,25 @@ def world(pg_url: str, tmp_path: Path) -> Iterator[World]:
     world.store.close()
 
 
+@pytest.fixture
+def partita(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Runs one command line in process; gives exit code, stdout and stderr."""
+    (tmp_path / "partita.toml").write_text("")
+    monkeypatch.setenv("PARTITA_PROJECT", str(tmp_path))
+    monkeypatch.setenv("PARTITA_HOME", str(tmp_path))
+    monkeypatch.setenv("PARTITA_DATABASE_URL", world.url)
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = run(arguments)
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return command
+
+
 @contextmanager
 def _served(services: Services, **options: Any) -> Iterator[str]:
     """The API on a free port of this host, on an event loop of its own; gives its address."""
@@ -286,11 +306,11 @@ def _served(services: Services, **options: Any) -> Iterator[str]:
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), daemon=True)
     thread.start()
     try:
-        assert started.wait(20), "the API did not start"
+        assert started.wait(60), "the API did not start"
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(60)
         listening.close()
         uvicorn_log.removeHandler(handler)
         assert not thread.is_alive(), "the API did not stop"
@@ -304,7 +324,7 @@ def address(world: World) -> Iterator[str]:
 
 @pytest.fixture
 def client(address: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=address, timeout=30) as client:
+    with httpx.Client(base_url=address, timeout=60) as client:
         yield client
 
 

@@ -195,7 +195,7 @@ def test_without_its_database_the_api_says_so_and_lives(world: Any, tmp_path: An
     away = services_of(
         store, LogStore(tmp_path), wake=lambda names: None, on_wake=lambda callback: None, who="ann", kind="api"
     )
-    with served(away) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with served(away) as address, httpx.Client(base_url=address, timeout=60) as client:
         assert client.get("/healthz").status_code == 503
         answer = client.get("/api/v1/runs")
         assert answer.status_code == 503

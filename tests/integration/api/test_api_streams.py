@@ -22,7 +22,7 @@ from partita.ui.api.services.events import Message
 def stream(address: str, path: str, *, last: int | None = None) -> Iterator[Iterator[dict[str, str]]]:
     headers = {"Last-Event-ID": str(last)} if last is not None else {}
     with (
-        httpx.Client(base_url=address, timeout=20) as client,
+        httpx.Client(base_url=address, timeout=60) as client,
         client.stream("GET", f"/api/v1{path}", headers=headers) as answer,
     ):
         assert answer.headers["content-type"].startswith("text/event-stream")
@@ -149,7 +149,7 @@ def test_the_pages_of_a_log_filter_and_its_stream_ends_with_the_attempt(world: A
         ]
     )
     path = f"/attempts/{claimed.attempt_id}/log"
-    with httpx.Client(base_url=address, timeout=20) as client:
+    with httpx.Client(base_url=address, timeout=60) as client:
         page = client.get(f"/api/v1{path}").json()
         assert [line["text"] for line in page["lines"]] == ["reading", "two rows\nwere odd", "Ünïcode"]
         assert page["complete"] is False

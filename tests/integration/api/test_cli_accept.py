@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-from partita.ui.cli import run
 
 Partita = Callable[..., tuple[int, Any, str]]
 DAYS = "2013-01-01..2013-01-04"
 
 
 @pytest.fixture
-def partita(world: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Partita:
+def partita(partita: Callable[..., tuple[int, str, str]]) -> Partita:
     """Runs one command line with --json; gives exit code, the value and stderr."""
-    (tmp_path / "partita.toml").write_text("")
-    monkeypatch.setenv("PARTITA_PROJECT", str(tmp_path))
-    monkeypatch.setenv("PARTITA_HOME", str(tmp_path))
-    monkeypatch.setenv("PARTITA_DATABASE_URL", world.url)
 
     def command(*arguments: str) -> tuple[int, Any, str]:
-        capsys.readouterr()
-        code = run([*arguments, "--json"])
-        told = capsys.readouterr()
-        return code, json.loads(told.out), told.err
+        code, out, err = partita(*arguments, "--json")
+        return code, json.loads(out), err
 
     return command
 

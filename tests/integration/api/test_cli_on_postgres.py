@@ -8,31 +8,13 @@ import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from partita.ui.cli import follow, run
+from partita.ui.cli import follow
 
 Partita = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def partita(world: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Partita:
-    """Runs one command line in process; gives exit code, stdout and stderr."""
-    (tmp_path / "partita.toml").write_text("")
-    monkeypatch.setenv("PARTITA_PROJECT", str(tmp_path))
-    monkeypatch.setenv("PARTITA_HOME", str(tmp_path))
-    monkeypatch.setenv("PARTITA_DATABASE_URL", world.url)
-
-    def command(*arguments: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = run(arguments)
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return command
 
 
 @contextmanager
@@ -51,7 +33,7 @@ def worker(world: Any, **options: Any) -> Iterator[None]:
         yield
     finally:
         stopping.set()
-        thread.join(30)
+        thread.join(60)
 
 
 def test_plan_shows_and_changes_nothing(world: Any, partita: Partita) -> None:
@@ -235,7 +217,7 @@ def test_ctrl_c_stops_the_waiting_and_not_the_run(
     thread = threading.Thread(target=interrupt)
     thread.start()
     code, _, err = partita("materialize", "raw/flights", "--partition", "2013-01-05", "--yes")
-    thread.join(30)
+    thread.join(60)
     assert code == 130
     assert "run 1 goes on; to stop it: partita runs cancel 1" in err
     assert world.services.runs.summary(1).state == "running"

@@ -55,10 +55,10 @@ def start_server(tmp_path: Path) -> Iterator[StartServer]:
             family = server.proc.children(recursive=True)
         server.process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            server.process.wait(20)
+            server.process.wait(60)
         server.process.kill()
         server.process.wait()
-        _, left = psutil.wait_procs(family, timeout=5)
+        _, left = psutil.wait_procs(family, timeout=60)
         for one in left:
             one.kill()
         assert not left, f"the server left processes behind: {left}"

@@ -143,7 +143,7 @@ async def begin(client: CodeLocationClient, asset: str, attempt_id: str = "attem
     return Running(client, await request_for(client, asset, attempt_id, **fields))
 
 
-async def wait_gone(*pids: int, timeout_s: float = 10) -> None:
+async def wait_gone(*pids: int, timeout_s: float = 60) -> None:
     """Wait until no such process exists, or fail."""
     for pid in pids:
         with contextlib.suppress(psutil.NoSuchProcess):

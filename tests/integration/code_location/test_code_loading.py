@@ -44,12 +44,12 @@ def modules_of(status: pb.LocationStatus) -> dict[str, pb.ModuleStatus]:
 
 async def test_each_broken_module_is_reported_and_the_others_serve(start_server: StartServer) -> None:
     """S-055, S-056, S-060: raising, hanging, leaving and crashing at import, each with its own words."""
-    server = start_server("steady", "raises", "hangs", "exits", "segfaults", "fine", import_timeout_s=2)
+    server = start_server("steady", "raises", "hangs", "exits", "segfaults", "fine", import_timeout_s=4)
     async with connected(server) as client:
         modules = modules_of(await client.status())
         assert {name for name, module in modules.items() if module.ok} == {"steady", "fine"}
         assert "LookupError: the module is broken" in modules["raises"].error
-        assert "import took longer than 2 s" in modules["hangs"].error
+        assert "import took longer than 4 s" in modules["hangs"].error
         assert 'File "shop/hangs.py", line 5' in modules["hangs"].error, "where it hangs"
         assert "exited with code 7" in modules["exits"].error
         assert "about to leave" in modules["exits"].error, "its last output"
@@ -61,7 +61,7 @@ async def test_each_broken_module_is_reported_and_the_others_serve(start_server:
         assert snapshot is not None
         assert str(server.root).encode() not in snapshot, "no path of this machine is part of a version"
         assert b"never_defined" not in snapshot, "what a broken module had defined is rolled back"
-        assert modules["fine"].import_seconds < 2
+        assert modules["fine"].import_seconds < 4, "its own, not that of those before it"
 
 
 async def test_a_module_that_starts_threads_makes_attempts_spawn(start_server: StartServer) -> None:

@@ -68,7 +68,7 @@ class Paused:
         return self._store.run(lambda tx: work(_Watched(tx, self)), durable=durable)
 
     def wait_reached(self) -> None:
-        assert self._reached.wait(30), f"no transaction came to {self._after}"
+        assert self._reached.wait(60), f"no transaction came to {self._after}"
 
     def go_on(self) -> None:
         self._go_on.set()
@@ -76,7 +76,7 @@ class Paused:
     def passed(self, name: str) -> None:
         if name == self._after and not self._reached.is_set():
             self._reached.set()
-            assert self._go_on.wait(30), "nobody let it go on"
+            assert self._go_on.wait(60), "nobody let it go on"
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -58,8 +59,10 @@ def test_the_last_user_stops_the_server(folder: Path) -> None:
     assert first.pid == second.pid
     first.stop()
     psycopg.connect(second.url).close()
+    server = psutil.Process(second.pid)
     second.stop()
     assert second.pid is None
+    assert not server.is_running(), "no zombie is left either"
 
 
 def test_a_killed_user_leaves_no_server_behind(folder: Path) -> None:

@@ -8,7 +8,7 @@ import psycopg
 
 from partita.core.runtime.wake import WakeHub
 
-WAIT_S = 20
+WAIT_S = 60
 
 
 def test_wakes_here_and_in_other_processes(pg_url: str) -> None:

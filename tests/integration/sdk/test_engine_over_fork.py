@@ -24,7 +24,7 @@ assert before.scalar() == 1
 
 
 def test_children_open_their_own_connection() -> None:
-    subprocess.run([sys.executable, "-c", CODE], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", CODE], check=True, timeout=120)
 
 
 def test_views_of_dropped_relations_go_and_those_in_use_stay() -> None:

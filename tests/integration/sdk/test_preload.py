@@ -17,7 +17,7 @@ print("duckdb" in sys.modules, len(os.listdir("/proc/self/task")))
 
 def loaded(root: Path, module: str) -> str:
     command = [sys.executable, "-c", CODE, str(root), module]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout.strip()
 
 
 def test_a_location_that_stores_rows_has_duckdb_imported_and_one_thread(tmp_path: Path) -> None:

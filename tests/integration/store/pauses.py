@@ -32,7 +32,7 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
     return future
 
 
-def until_blocked(url: str, sessions: int = 1, *, limit_s: float = 20.0) -> None:
+def until_blocked(url: str, sessions: int = 1, *, limit_s: float = 60.0) -> None:
     """Returns when this many sessions of the database wait for a lock. Postgres has no event for that, so it is asked."""
     deadline = time.monotonic() + limit_s
     with psycopg.connect(url, autocommit=True) as connection:

@@ -113,7 +113,7 @@ def test_four_processes_that_migrate_at_once_make_one_schema(pg_server: Embedded
     start = Barrier(4)
 
     def one() -> None:
-        start.wait(20)
+        start.wait(60)
         migrate(url)
 
     for future in [in_thread(one) for _ in range(4)]:
@@ -136,11 +136,11 @@ def test_a_listener_hears_what_is_notified_and_of_gaps(store: PostgresStore, pg_
     with Listener(
         pg_url, ["partita_queued", "Odd channel"], lambda channel, _: heard.put(channel), lambda: heard.put("gap")
     ):
-        assert heard.get(timeout=20) == "gap"
+        assert heard.get(timeout=60) == "gap"
         store.notify(["partita_queued", "Odd channel", "nobody"])
-        assert {heard.get(timeout=20), heard.get(timeout=20)} == {"partita_queued", "Odd channel"}
+        assert {heard.get(timeout=60), heard.get(timeout=60)} == {"partita_queued", "Odd channel"}
         assert _kill_backends(pg_url, "partita-listen") == 1
-        assert heard.get(timeout=20) == "gap"
+        assert heard.get(timeout=60) == "gap"
         store.notify(["partita_queued"])
-        assert heard.get(timeout=20) == "partita_queued"
+        assert heard.get(timeout=60) == "partita_queued"
     assert heard.empty()

@@ -51,7 +51,7 @@ def _eight_at_once(work: Callable[[], int]) -> list[int]:
     start = Barrier(8)
 
     def admitter() -> int:
-        start.wait(30)
+        start.wait(60)
         total = 0
         while (n := work()) != 0:
             total += max(n, 0)
@@ -309,7 +309,7 @@ def test_the_victim_of_a_deadlock_runs_again(store: PostgresStore, place: Place)
             tx.lock_tasks([first])
             tries.append(first)
             if len(tries) <= 2:
-                both_hold.wait(20)
+                both_hold.wait(60)
             return len(tx.lock_tasks([second]))
 
         return store.run(twice)
@@ -335,7 +335,7 @@ def test_two_transactions_that_intern_the_same_text_agree(store: PostgresStore, 
     go = Event()
 
     def second() -> dict[str, int]:
-        go.wait(20)
+        go.wait(60)
         with store.begin() as tx:
             return tx.intern(["a", "b"])
 

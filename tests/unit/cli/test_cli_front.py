@@ -28,7 +28,7 @@ def partita(*arguments: str, folder: Path, **env: str) -> subprocess.CompletedPr
     return subprocess.run(
         [sys.executable, "-W", "error", "-m", "partita.ui.cli", *arguments],
         cwd=folder, env={"PATH": "/usr/bin:/bin", "HOME": str(folder), **env},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def test_versions_and_help_load_nothing_of_the_control_plane(arguments: list[str
         f"code = run({arguments!r})\nprint('\\n' + ' '.join({{name.partition('.')[0] for name in sys.modules}}))\n"
         "sys.exit(code)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert not HEAVY & set(done.stdout.splitlines()[-1].split())
 

@@ -6,54 +6,21 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from tests.unit.store.tasks import a_task
 
 from partita.core.decide.transitions import HOLDS_SLOTS, TABLE, Actor, IllegalTransition, move
 from partita.core.store.values import (
     AttemptId,
     Fence,
     RetryPolicy,
-    RunId,
     Task,
-    TaskId,
     TaskState,
     WaitReason,
     WorkerId,
 )
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-TASK = Task(
-    id=TaskId(1),
-    run_id=RunId(1),
-    kind="step",
-    step="s",
-    location_id=None,
-    snapshot_id=None,
-    state=TaskState.NONE,
-    outcome=None,
-    rule="all_success",
-    waiting_on=2,
-    good_upstream=0,
-    bad_upstream=0,
-    skip_upstream=0,
-    pools=(),
-    lane="interactive",
-    priority=0,
-    conditional=False,
-    attempt_number=0,
-    user_failures=0,
-    infra_losses=0,
-    retry=RetryPolicy(max_retries=1),
-    timeout_s=None,
-    not_before=None,
-    worker_id=None,
-    attempt_id=None,
-    fence=Fence(0),
-    cell_count=1,
-    cancel_requested=False,
-    ready_at=None,
-    queued_at=None,
-    reason=None,
-)
+TASK = a_task(state=TaskState.NONE, waiting_on=2, retry=RetryPolicy(max_retries=1))
 RUNNING = replace(
     TASK,
     state=TaskState.RUNNING,

@@ -10,7 +10,7 @@ from partita.core.runtime.duties import Duty, DutyLoop
 from partita.core.runtime.wake import WakeHub
 from partita.core.store.port import Unavailable
 
-WAIT_S = 20
+WAIT_S = 60
 NEVER_S = 3600.0
 
 

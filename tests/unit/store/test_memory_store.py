@@ -99,7 +99,7 @@ def test_transactions_of_threads_are_serial() -> None:
     inside, seen = Event(), []
 
     def other() -> None:
-        inside.wait(10)
+        inside.wait(60)
         with store.begin() as tx:
             seen.append(tx.lock_pools_skip(["p"]))
 
@@ -108,7 +108,7 @@ def test_transactions_of_threads_are_serial() -> None:
     with store.begin() as tx:
         inside.set()
         tx.set_pool(Pool("p", 1))
-    thread.join(10)
+    thread.join(60)
     assert seen == [[Pool("p", 1)]]
 
 

@@ -58,8 +58,8 @@ _SETTINGS: Mapping[str, str] = {
 }
 
 
-# Servers that outlive the object which started them, because another process uses them: kept so that nobody takes a
-# forgotten child for a mistake.
+# Servers that outlive the object which started them, because somebody else uses them: kept so that nobody takes a
+# forgotten child for a mistake, until they are found ended.
 _LEFT_RUNNING: list[subprocess.Popen[bytes]] = []
 
 
@@ -165,6 +165,7 @@ class EmbeddedPostgres:
             if self._process is not None:
                 self._process.wait(timeout_s)
                 self._process = None
+            _LEFT_RUNNING[:] = [left for left in _LEFT_RUNNING if left.poll() is None]
 
     def _end(self, pid: int, how: signal.Signals, timeout_s: float) -> bool:
         # A pidfd tells the end of a process that is not our child (started by an earlier, killed user) as an event.

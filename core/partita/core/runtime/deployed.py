@@ -7,12 +7,14 @@ ending them. It knows the processes as anybody would: by command, exit code, log
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,6 +28,7 @@ from partita.core.runtime.stopping import STOP_WITH_PARENT
 _POLL_S = 0.05
 _STOP_S = 40.0
 _TAIL_LINES = 40
+_PORTS_FROM, _PORTS_TO = 20_000, 32_000
 
 
 class DeployedError(RuntimeError):
@@ -112,7 +115,7 @@ class Deployed:
 
     # ------------------------------------------------------------------ what they bring about
 
-    def wait(self, what: str, condition: Callable[[], bool], *, timeout_s: float = 90.0) -> None:
+    def wait(self, what: str, condition: Callable[[], bool], *, timeout_s: float = 180.0) -> None:
         """Until `condition` holds. There is no event for "the database holds ...", so it is asked again and again."""
         deadline = time.monotonic() + timeout_s
         while True:
@@ -149,6 +152,10 @@ class Deployed:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nobody listens on, below those that the kernel gives to connections: one of these may take a port between
+    this look and the moment in which a process of ours listens on it."""
+    for port in random.SystemRandom().sample(range(_PORTS_FROM, _PORTS_TO), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise DeployedError(f"none of a hundred ports from {_PORTS_FROM} to {_PORTS_TO} is free")

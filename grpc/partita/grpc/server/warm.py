@@ -31,7 +31,8 @@ _log = logging.getLogger("partita.code_server")
 
 _TAIL_LINES = 40
 _STOP_S = 5.0
-_DUMP_S = 1.0
+_DUMP_S = 5.0
+_DUMP_QUIET_S = 0.2
 _PLATFORM_LIMIT_S = 120.0
 """For what is not a user's module: starting the interpreter, importing the SDK, building the snapshot."""
 
@@ -319,7 +320,7 @@ class Warm:
                 self._tail_grew.clear()
                 async with asyncio.timeout(patience_s):
                     await self._tail_grew.wait()
-                patience_s = _DUMP_S / 10
+                patience_s = _DUMP_QUIET_S
         places = [line for line in self._explained() if line.startswith("File ")]
         return "; it was at\n" + "\n".join(places[:8]) if places else ""
 
