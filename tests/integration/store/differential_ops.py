@@ -21,6 +21,7 @@ from tests.integration.store.ops_cells import (
     unreasonable_acceptance,
 )
 from tests.integration.store.ops_definitions import definitions, identity, plans
+from tests.integration.store.ops_dynamic import keys_change, keys_reads
 from tests.integration.store.ops_launch import (
     bad_edge,
     insert_backfill,
@@ -81,6 +82,8 @@ OPS: dict[Callable[[World], Op], int] = {
     identity: 4,
     plans: 7,
     acceptances: 5,
+    keys_change: 9,
+    keys_reads: 4,
     unreasonable_acceptance: 0,
 }
 REFUSED = (bad_edge, open_twice, unreasonable_acceptance)  # these never succeed: now and then only

@@ -41,6 +41,7 @@ def _new_run(w: World) -> NewRun:
         params={"x": float("nan") if w.maybe(0.2) else 1},
         task_count=3,
         pins=tuple(pins.items()),
+        keys_revision=w.one([0, 7]),
     )
 
 

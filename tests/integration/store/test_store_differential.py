@@ -131,6 +131,7 @@ def empty(url: str) -> None:
             "INSERT INTO pool (name, slots, description) VALUES ('default', 128, 'Tasks that name no pool (S-022)')"
         )
         connection.execute("INSERT INTO db_pulse VALUES (1, now())")
+        connection.execute("INSERT INTO dynamic_revision VALUES (1, 0)")
 
 
 def ranked(dump: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:

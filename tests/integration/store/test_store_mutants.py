@@ -37,6 +37,12 @@ _MUTANTS = [
     ("accept", "REBASE_CELLS", "AND c.data_version IS NOT NULL", ""),
     ("accept", "ACCEPTED_CELLS", "wf.id = a.was_fingerprint_id", "wf.id = a.fingerprint_id"),
     ("accept", "END_ACCEPTANCE", "AND undone_at IS NULL", ""),
+    ("dynamic", "COUNT_KEYS", "AND (expires_at IS NULL OR expires_at > now())", ""),
+    ("dynamic", "READ_KEYS", "AND ended IS NULL", ""),
+    ("dynamic", "DUE_KEYS", "AND expires_at <= now()", ""),
+    ("dynamic", "RENEW_KEYS", "AND k.ended IS NULL", ""),
+    ("dynamic", "END_KEYS", "AND k.ended IS NULL", ""),
+    ("dynamic", "SET_REVISION", "AND revision < :revision", ""),
     ("events", "TAKE_TODO", "ORDER BY created_at, event_id", "ORDER BY event_id"),
 ]
 _SEEDS = 40

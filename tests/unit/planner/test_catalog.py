@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +13,7 @@ from partita.assets import (
     All,
     AssetKey,
     Daily,
+    Dynamic,
     Hourly,
     InputSpec,
     ModuleSpec,
@@ -186,6 +187,8 @@ class Definitions:
         self.stored = stored
         self.vector: Vector = ()
         self.read: list[SnapshotId] = []
+        self.revision = 0
+        self.keys_read: list[int] = []
 
     @contextmanager
     def open(self) -> Iterator[Definitions]:
@@ -208,6 +211,16 @@ class Definitions:
     def identity_stamp(self) -> int:
         return 0
 
+    def keys_revision(self) -> int:
+        return self.revision
+
+    def run_keys_revision(self, run_id: RunId) -> int:
+        return 1
+
+    def dynamic_keys(self, schemes: Iterable[str], revision: int) -> Mapping[str, Sequence[str]]:
+        self.keys_read.append(revision)
+        return {name: tuple("abc"[:revision]) for name in schemes}
+
 
 def test_catalogs_are_built_once_per_vector(asset_of: Any) -> None:
     stored = {
@@ -228,3 +241,50 @@ def test_catalogs_are_built_once_per_vector(asset_of: Any) -> None:
     assert cache.of_run(RunId(1)) is pinned
     assert pinned.vector == ((1, 1),)
     assert CellRef(pinned.asset("a").id, "") == CellRef(AssetId(1), "")
+
+
+def test_catalogs_see_the_keys_of_one_revision_and_read_them_once(asset_of: Any) -> None:
+    customers = to_spec(Dynamic("customers"))
+    sliced = asset_of("a").model_copy(update={"partitions": customers})
+    stored = {SnapshotId(1): StoredSnapshot(LocationId(1), "l", SnapshotId(1), "v1", snapshot("l", sliced))}
+    definitions = Definitions(stored)
+    definitions.vector = ((LocationId(1), SnapshotId(1)),)
+    cache = CatalogCache(definitions.open)
+
+    def keys(catalog: Catalog) -> list[str]:
+        space = catalog.space(AssetKey("a"), AS_OF)
+        return list(space.keys(space.all()))
+
+    nobody = cache.active()
+    assert keys(nobody) == []
+    definitions.revision = 2
+    two = cache.active()
+    assert (keys(two), keys(nobody)) == (["a", "b"], [])
+    assert cache.active() is two
+    definitions.revision = 3
+    assert keys(cache.active()) == ["a", "b", "c"]
+    assert keys(cache.active(2)) == ["a", "b"]  # what a plan was made with
+    assert keys(cache.of_run(RunId(1))) == ["a"]  # what a run is pinned to
+    assert cache.of_run(RunId(1)) is cache.of_run(RunId(1))
+    assert definitions.keys_read == [2, 3, 1]
+    assert definitions.read == [1]
+    digests = {one.keys_digest(AssetKey("a")) for one in (nobody, two, cache.active())}
+    assert len(digests) == 3
+
+
+def test_a_catalog_without_dynamic_schemes_asks_for_no_keys(asset_of: Any) -> None:
+    stored = {SnapshotId(1): StoredSnapshot(LocationId(1), "l", SnapshotId(1), "v1", snapshot("l", asset_of("a")))}
+    definitions = Definitions(stored)
+    definitions.vector, definitions.revision = ((LocationId(1), SnapshotId(1)),), 5
+    cache = CatalogCache(definitions.open)
+    assert cache.active() is cache.of_run(RunId(1))
+    assert definitions.keys_read == []
+
+
+def test_one_dynamic_scheme_has_one_cap(asset_of: Any) -> None:
+    wide, narrow = (
+        asset_of(key).model_copy(update={"partitions": to_spec(Dynamic("customers", cap=cap))})
+        for key, cap in (("a", 10), ("b", 5))
+    )
+    with pytest.raises(ActivationRefused, match=r"'customers' have cap=5 .* in 'b', but cap=10 .* in 'a'"):
+        check_activation([snapshot("l", wide), snapshot("k", narrow)], AS_OF)

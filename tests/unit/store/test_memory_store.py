@@ -138,4 +138,4 @@ def test_listeners_hear_notifications_until_they_stop() -> None:
 def test_it_is_a_store() -> None:
     store: Store = MemoryStore()
     assert store.run(lambda tx: tx.held_slots(["default"])) == {"default": 0}
-    assert repr(store) == "MemoryStore({'pool': 1, 'db_pulse': 1})"
+    assert repr(store) == "MemoryStore({'dynamic_revision': 1, 'pool': 1, 'db_pulse': 1})"

@@ -70,6 +70,8 @@ export const get = <T>(path: string, query?: Query, signal?: AbortSignal) =>
   send<T>("GET", path, query, undefined, signal);
 export const post = <T>(path: string, body: unknown = {}) => send<T>("POST", path, undefined, body);
 
+export const del = <T>(path: string, body: unknown) => send<T>("DELETE", path, undefined, body);
+
 export function problemFrom(error: unknown): ApiProblem {
   if (error instanceof ApiError) return error.problem;
   if (error instanceof Error) return { what: error.message, rule: null, fix: null };

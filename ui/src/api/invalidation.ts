@@ -9,7 +9,8 @@ const TAGS: Record<LiveEvent["kind"], readonly string[]> = {
   task: [...STATUS, "run", "tasks", "task", "attempt", "queue", "pools", "runs", "backfill", "backfills"],
   run: [...STATUS, "run", "runs", "tasks", "queue", "pools", "backfill", "backfills", "automation"],
   backfill: ["backfill", "backfills", "runs", "summary"],
-  location: ["locations", "assets", "asset", "graph", "strip", "summary", "system"],
+  // Other definitions, or other keys of a dynamic scheme: which partitions there are.
+  location: [...STATUS, "locations", "system", "keys"],
   plan: [],
 };
 

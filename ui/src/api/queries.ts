@@ -1,6 +1,6 @@
 // Every read of the API as query options. The first element of a key is the tag that live events invalidate.
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { get } from "./client";
+import { get, post } from "./client";
 import type {
   AssetDetail,
   AssetSummary,
@@ -9,6 +9,8 @@ import type {
   Backfill,
   CellDetail,
   Graph,
+  KeyPage,
+  KeysPreview,
   Location,
   PartitionPage,
   Plan,
@@ -68,6 +70,25 @@ export const resolve = (key: string, text: string) =>
   queryOptions({
     queryKey: ["resolve", key, text],
     queryFn: ({ signal }) => get<Resolved>("/asset/resolve", { key, partitions: text }, signal),
+    retry: false,
+  });
+
+export const dynamicKeys = (
+  scheme: string,
+  filter: { ended: boolean; search?: string; offset: number; limit: number },
+) =>
+  queryOptions({
+    queryKey: ["keys", scheme, filter],
+    queryFn: ({ signal }) => get<KeyPage>("/dynamic/keys", { scheme, ...filter }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+/** `asked` is the body as text: an equal question is one query. */
+export const previewKeys = (asked: string) =>
+  queryOptions({
+    queryKey: ["keys-preview", asked],
+    queryFn: () => post<KeysPreview>("/dynamic/keys/preview", JSON.parse(asked)),
+    placeholderData: keepPreviousData,
     retry: false,
   });
 

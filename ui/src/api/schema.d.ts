@@ -225,6 +225,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/dynamic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Schemes */
+        get: operations["listKeySchemes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dynamic/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Keys */
+        get: operations["listKeys"];
+        put?: never;
+        /** Add Keys */
+        post: operations["addKeys"];
+        /** Remove Keys */
+        delete: operations["removeKeys"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dynamic/keys/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Preview Keys */
+        post: operations["previewKeys"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events/stream": {
         parameters: {
             query?: never;
@@ -1003,6 +1056,8 @@ export interface components {
             kind: "none" | "time" | "static" | "dynamic" | "multi";
             /** Name */
             name: string;
+            /** Scheme */
+            scheme: string | null;
             /** Size */
             size: number;
         };
@@ -1016,6 +1071,31 @@ export interface components {
             last_ran_at: string | null;
             /** Name */
             name: string;
+        };
+        /**
+         * DynamicKeyView
+         * @description One key; `ended_at` and `ended_by` of one that was removed, or that expired (by "ttl").
+         */
+        DynamicKeyView: {
+            /**
+             * Added At
+             * Format: date-time
+             */
+            added_at: string;
+            /** Added By */
+            added_by: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Ended By */
+            ended_by: string | null;
+            /** Expires At */
+            expires_at: string | null;
+            /** Key */
+            key: string;
+            /** Metadata */
+            metadata: {
+                [key: string]: string;
+            };
         };
         /**
          * ErrorBody
@@ -1126,6 +1206,135 @@ export interface components {
             name: string;
             /** Upstream */
             upstream: string;
+        };
+        /** KeyPage */
+        KeyPage: {
+            /** Items */
+            items: components["schemas"]["DynamicKeyView"][];
+            /** Limit */
+            limit: number;
+            /** Offset */
+            offset: number;
+            scheme: components["schemas"]["KeyScheme"];
+            /** Total */
+            total: number;
+        };
+        /**
+         * KeyScheme
+         * @description A dynamic scheme under its name. `ttl_s`: how long a key stays that is added without a time of its own.
+         */
+        KeyScheme: {
+            /** Assets */
+            assets: string[];
+            /** Cap */
+            cap: number;
+            /** Name */
+            name: string;
+            /** Present */
+            present: number;
+            /** Ttl S */
+            ttl_s: number | null;
+        };
+        /** KeySchemes */
+        KeySchemes: {
+            /** Schemes */
+            schemes: components["schemas"]["KeyScheme"][];
+        };
+        /** KeysDone */
+        KeysDone: {
+            /** Added */
+            added: number;
+            /** Present */
+            present: number;
+            /** Prolonged */
+            prolonged: number;
+            /** Removed */
+            removed: number;
+            /** Unchanged */
+            unchanged: number;
+        };
+        /**
+         * KeysImpact
+         * @description The cells of one asset that come or go, by the state they have now. `follows`: automation asks for those that come.
+         */
+        KeysImpact: {
+            /** Asset */
+            asset: string;
+            /** Cells */
+            cells: number;
+            /** Counts */
+            counts: {
+                [key: string]: number;
+            };
+            /** Follows */
+            follows: boolean;
+        };
+        /**
+         * KeysPreview
+         * @description What a change would do now. `new` keys come (or go), `known` are there already and live on.
+         */
+        KeysPreview: {
+            /** Cli */
+            cli: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Impacts */
+            impacts: components["schemas"]["KeysImpact"][];
+            /** Known */
+            known: number;
+            /** New */
+            new: number;
+            /** Open Cells */
+            open_cells: number;
+            /** Present After */
+            present_after: number;
+            scheme: components["schemas"]["KeyScheme"];
+            /** Sentence */
+            sentence: string;
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "add" | "remove";
+        };
+        /** KeysPreviewRequest */
+        KeysPreviewRequest: {
+            /** Keys */
+            keys: string[];
+            /** Scheme */
+            scheme: string;
+            /** Ttl S */
+            ttl_s?: number | null;
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "add" | "remove";
+        };
+        /**
+         * KeysToAdd
+         * @description `confirm_new` repeats how many keys the preview said are new: another number by now is refused, and nothing added.
+         */
+        KeysToAdd: {
+            /** Confirm New */
+            confirm_new?: number | null;
+            /** Keys */
+            keys: string[];
+            /** Metadata */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** Scheme */
+            scheme: string;
+            /** Ttl S */
+            ttl_s?: number | null;
+        };
+        /** KeysToRemove */
+        KeysToRemove: {
+            /** Keys */
+            keys: string[];
+            /** Scheme */
+            scheme: string;
         };
         /** LastCheck */
         LastCheck: {
@@ -2299,6 +2508,181 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BackfillView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listKeySchemes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeySchemes"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listKeys: {
+        parameters: {
+            query: {
+                /** @description The name of a dynamic scheme */
+                scheme: string;
+                /** @description Those that are no more */
+                ended?: boolean;
+                /** @description A part of the key */
+                search?: string | null;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyPage"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    addKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeysToAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeysDone"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    removeKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeysToRemove"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeysDone"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeysPreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeysPreview"];
                 };
             };
             /** @description Client Error */

@@ -35,6 +35,10 @@ export type AttemptDetail = Schemas["AttemptDetail"];
 export type LogLine = Schemas["LogLineView"];
 export type LogPage = Schemas["LogPageView"];
 
+export type KeyPage = Schemas["KeyPage"];
+export type KeysPreview = Schemas["KeysPreview"];
+export type KeysDone = Schemas["KeysDone"];
+
 export type Backfill = Schemas["BackfillView"];
 export type Location = Schemas["LocationView"];
 export type Pool = Schemas["PoolView"];

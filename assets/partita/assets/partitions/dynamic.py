@@ -6,7 +6,7 @@ Where the keys are kept is the control plane's matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -15,6 +15,8 @@ from partita.assets.errors import DefinitionError, UnknownPartition, suggest
 from partita.assets.keys import PartitionKey, partition_key
 from partita.assets.partitions.definitions import DynamicPartitions
 
+_NAMED = 20
+"""So many bad keys are named in one error."""
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -70,17 +72,10 @@ class DynamicKeys:
 
         Raises DefinitionError, and adds nothing, for an illegal key or when there would be more than the cap.
         """
-        wanted = list(dict.fromkeys(partition_key(key) for key in keys))
+        wanted = legal_keys(self.definition, keys)
+        ends = ends_at(self.definition, now, ttl)
         alive = self.expire(now).entries
-        new = [key for key in wanted if key not in alive]
-        total = len(alive) + len(new)
-        if total > self.definition.cap:
-            raise DefinitionError(
-                f"dynamic partitions {self.definition.name!r} would have {total:,} keys ({len(alive):,} and {len(new):,} more)",
-                rule=f"the cap is {self.definition.cap:,}",
-                fix="remove keys, give them a ttl, or raise cap= in the definition",
-            )
-        ends = self._ends(now, ttl)
+        check_cap(self.definition, len(alive), sum(key not in alive for key in wanted))
         entries = dict(alive)
         for key in wanted:
             known = entries.get(key)
@@ -91,14 +86,10 @@ class DynamicKeys:
         return replace(self, entries=entries)
 
     def remove(self, keys: Iterable[str], now: datetime) -> DynamicKeys:
-        """Without these keys. Raises UnknownPartition, and removes nothing, when one is not there."""
+        """Without these keys. Raises UnknownPartition, and removes nothing, when some are not there."""
         alive = self.expire(now).entries
         gone = set(keys)
-        for key in sorted(gone):
-            if key not in alive:
-                raise UnknownPartition(
-                    f"dynamic partitions {self.definition.name!r} have no key {key!r}", fix=suggest(key, alive)
-                )
+        check_there(self.definition, gone, alive)
         return replace(self, entries={key: entry for key, entry in alive.items() if key not in gone})
 
     def expire(self, now: datetime) -> DynamicKeys:
@@ -106,15 +97,65 @@ class DynamicKeys:
         alive = {key: entry for key, entry in self.entries.items() if entry.alive(now)}
         return self if len(alive) == len(self.entries) else replace(self, entries=alive)
 
-    def _ends(self, now: datetime, ttl: timedelta | None) -> datetime | None:
-        if ttl is not None:
-            if ttl <= timedelta(0):
-                raise DefinitionError(f"a time to live of {ttl}", rule="a time to live is more than nothing")
-            return now + ttl
-        return None if self.definition.ttl_s is None else now + timedelta(seconds=self.definition.ttl_s)
-
     def __len__(self) -> int:
         return len(self.entries)
 
     def __repr__(self) -> str:
         return f"<DynamicKeys {self.definition.name!r} {len(self.entries)} of {self.definition.cap}>"
+
+
+def legal_keys(definition: DynamicPartitions, keys: Iterable[str]) -> list[PartitionKey]:
+    """These keys, each once, in the order given. Raises DefinitionError that names every bad one with its reason."""
+    wanted: list[PartitionKey] = []
+    bad: list[str] = []
+    for key in dict.fromkeys(keys):
+        try:
+            wanted.append(partition_key(key))
+        except DefinitionError as refused:
+            bad.append(f"{refused.what}: {refused.rule}")
+    if bad:
+        more = f"; and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
+        raise DefinitionError(
+            f"{len(bad)} of {len(bad) + len(wanted):,} keys for dynamic partitions {definition.name!r} cannot be: "
+            f"{'; '.join(bad[:_NAMED])}{more}",
+            rule="a change of keys is whole or refused: none was added",
+            fix="correct or leave out these keys",
+        )
+    return wanted
+
+
+def check_cap(definition: DynamicPartitions, present: int, more: int) -> None:
+    """Raises DefinitionError when a scheme of `present` keys would get beyond its cap by `more`."""
+    if present + more > definition.cap and more:
+        raise DefinitionError(
+            f"dynamic partitions {definition.name!r} would have {present + more:,} keys ({present:,} and {more:,} more)",
+            rule=f"the cap is {definition.cap:,}",
+            fix="remove keys, give them a ttl, or raise cap= in the definition",
+        )
+
+
+def check_there(definition: DynamicPartitions, keys: Collection[str], present: Collection[str]) -> None:
+    """Raises UnknownPartition that names those of `keys` that are not `present`."""
+    strange = sorted(set(keys) - set(present))
+    if strange:
+        more = f" and {len(strange) - _NAMED:,} more" if len(strange) > _NAMED else ""
+        word = "key" if len(strange) == 1 else "keys"
+        raise UnknownPartition(
+            f"dynamic partitions {definition.name!r} have no {word} {', '.join(map(repr, strange[:_NAMED]))}{more}",
+            rule="a change of keys is whole or refused: none was removed",
+            fix=suggest(strange[0], present),
+        )
+
+
+def ends_at(definition: DynamicPartitions, now: datetime, ttl: timedelta | None) -> datetime | None:
+    """When a key that is added now is gone: after `ttl`, else after the scheme's; None for good."""
+    if ttl is None and definition.ttl_s is not None:
+        ttl = timedelta(seconds=definition.ttl_s)
+    if ttl is None:
+        return None
+    if ttl <= timedelta(0):
+        raise DefinitionError(f"a time to live of {ttl}", rule="a time to live is more than nothing")
+    try:
+        return now + ttl
+    except OverflowError:
+        raise DefinitionError(f"a time to live of {ttl}", rule="keys end before the year 10000") from None

@@ -2,7 +2,8 @@
 
 from partita.core.automation.eager import Verdict, judge
 from partita.core.automation.follow import run_automation
+from partita.core.automation.keys import run_new_keys
 from partita.core.automation.replan import run_replans
 from partita.core.automation.values import ActiveCatalog, Automated
 
-__all__ = ["ActiveCatalog", "Automated", "Verdict", "judge", "run_automation", "run_replans"]
+__all__ = ["ActiveCatalog", "Automated", "Verdict", "judge", "run_automation", "run_new_keys", "run_replans"]

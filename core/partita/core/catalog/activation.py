@@ -9,8 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from partita.assets import AssetKey, AssetSpec, PartitaError, Snapshot, check_fit, from_spec, self_mapping, suggest
+from partita.assets import (
+    AssetKey,
+    AssetSpec,
+    DynamicPartitions,
+    PartitaError,
+    Snapshot,
+    check_fit,
+    from_spec,
+    self_mapping,
+    suggest,
+)
 from partita.core.catalog.catalog import Catalog
+from partita.core.catalog.dynamic import dynamic_parts
 from partita.core.catalog.identity import follow_renames
 from partita.core.catalog.values import StoredSnapshot
 from partita.core.decide.identity import rename_problems
@@ -55,6 +66,7 @@ def activation_problems(snapshots: Iterable[Snapshot], as_of: datetime) -> list[
     problems += rename_problems(declared_keys(union))
     if problems:
         return problems
+    problems += _dynamic_problems(union)
     assets = {spec.key: spec for snapshot in union for spec in snapshot.assets}
     loaded = {snapshot.location for snapshot in union}
     for snapshot in union:
@@ -67,6 +79,26 @@ def activation_problems(snapshots: Iterable[Snapshot], as_of: datetime) -> list[
 def declared_keys(snapshots: Iterable[Snapshot]) -> dict[AssetKey, tuple[AssetKey, ...]]:
     """Every key of these snapshots with the keys that it had before."""
     return {spec.key: spec.renamed_from for one in snapshots for spec in one.assets}
+
+
+def _dynamic_problems(union: Iterable[Snapshot]) -> list[str]:
+    """A dynamic scheme is one thing under its name: its keys are shared, so its cap and time to live are."""
+    known: dict[str, tuple[DynamicPartitions, AssetKey]] = {}
+    found: list[str] = []
+    for snapshot in union:
+        for spec in snapshot.assets:
+            for part in dynamic_parts(from_spec(spec.partitions)):
+                first, key = known.setdefault(part.name, (part, spec.key))
+                if first != part:
+                    found.append(
+                        f"dynamic partitions {part.name!r} have cap={first.cap} and ttl {_ttl(first)} in {key!r}, but "
+                        f"cap={part.cap} and ttl {_ttl(part)} in {spec.key!r}; define them once and share the value"
+                    )
+    return found
+
+
+def _ttl(part: DynamicPartitions) -> str:
+    return "none" if part.ttl_s is None else f"{part.ttl_s:g} s"
 
 
 def _input_problems(

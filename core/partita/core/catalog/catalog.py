@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from functools import cached_property
 from threading import Lock
@@ -34,6 +35,7 @@ from partita.assets import (
 from partita.assets import Mapping as PartitionMapping
 from partita.assets.graph import AssetGraph
 from partita.assets.partitions.multi import ProductSpace
+from partita.core.catalog.dynamic import NO_KEYS, DynamicScheme, KeysAt, dynamic_parts, schemes_of
 from partita.core.catalog.edges import EdgeMap, Hashes
 from partita.core.catalog.moment import Moment
 from partita.core.catalog.names import names_of
@@ -93,11 +95,11 @@ class Catalog:
         self,
         snapshots: Iterable[StoredSnapshot],
         ids: Mapping[AssetKey, AssetId],
-        dynamic: Mapping[str, Sequence[str]] | None = None,
+        keys: KeysAt = NO_KEYS,
         origins: Mapping[AssetId, AssetKey] | None = None,
     ) -> None:
         self.snapshots = tuple(sorted(snapshots, key=lambda one: one.location_id))
-        self._dynamic = dict(dynamic or {})
+        self.keys = keys
         self._origins = dict(origins or {})
         specs = [(one.location, asset) for one in self.snapshots for asset in one.snapshot.assets]
         self.graph = AssetGraph(specs)
@@ -123,6 +125,11 @@ class Catalog:
             for one in asset.inputs
         }
         self._moments: WeakValueDictionary[datetime, Moment] = WeakValueDictionary()
+        self._named = {
+            key: tuple(part.name for part in parts)
+            for key, found in self._defs.items()
+            if (parts := dynamic_parts(found))
+        }
         self._spaces = _Kept(_SPACES_KEPT)
         self._edges = _Kept(_EDGE_BYTES_KEPT, lambda edge: edge.nbytes)
         self._constants = _Kept(_CONSTANT_BYTES_KEPT, lambda hashes: hashes.nbytes)
@@ -153,6 +160,25 @@ class Catalog:
             self.assets[key].id for key, pairs in self.consumers.items() if any(asset.eager for asset, _ in pairs)
         )
 
+    @cached_property
+    def dynamic_schemes(self) -> Mapping[str, DynamicScheme]:
+        """The dynamic schemes by name."""
+        return schemes_of({key: self._defs[key] for key in self._named})
+
+    def with_keys(self, keys: KeysAt) -> Catalog:
+        """The same definitions with these keys of the dynamic schemes; shares all that does not go by them."""
+        view = copy(self)
+        view.keys = keys
+        view._moments = WeakValueDictionary()
+        return view
+
+    def keys_digest(self, key: AssetKey) -> str:
+        """What stands for the dynamic keys that slice an asset, or what it reads; "" when none do."""
+        if not self._named:
+            return ""
+        near = (key, *(one.upstream for one in self.assets[key].inputs))
+        return self.keys.digest(name for one in near for name in self._named.get(one, ()))
+
     def asset(self, key: str) -> CatalogAsset:
         """The asset of this key; raises UnknownAsset with a suggestion."""
         found = self.assets.get(AssetKey(key))
@@ -173,12 +199,12 @@ class Catalog:
 
     def space(self, key: AssetKey, as_of: datetime) -> PartitionSpace:
         """The partitions of an asset that exist at `as_of`. Equal spaces are one object, so that caches meet."""
-        scheme = self._scheme[key]
+        scheme = (self._scheme[key], self.keys.revision if key in self._named else 0)
         asked = (scheme, as_of)
         known = self._spaces.get(asked)
         if isinstance(known, PartitionSpace):
             return known
-        fresh = space_of(self._defs[key], as_of, self._dynamic)
+        fresh = space_of(self._defs[key], as_of, self.keys.keys)
         shape = fresh.sizes if isinstance(fresh, ProductSpace) else (fresh.size,)
         same = self._spaces.put((scheme, shape), fresh)
         return self._spaces.put(asked, same)

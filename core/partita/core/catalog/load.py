@@ -12,22 +12,29 @@ from contextlib import AbstractContextManager
 from threading import Lock
 
 from partita.core.catalog.catalog import Catalog
+from partita.core.catalog.dynamic import KeysAt
 from partita.core.catalog.identity import KnownIdentities, active_definitions
 from partita.core.catalog.values import DefinitionsReader, StoredSnapshot, Vector
 from partita.core.store.values import RunId, SnapshotId
 
 _CATALOGS_KEPT = 16
+_VIEWS_KEPT = 16
 _RUNS_KEPT = 10_000
 
 
 def load_catalog(reader: DefinitionsReader, vector: Vector | None = None) -> Catalog:
     """The catalog of a vector, or of the active snapshots."""
     chosen = reader.active_vector() if vector is None else vector
-    return _made(reader.snapshots([snapshot for _, snapshot in chosen]), reader.identities())
+    catalog = _made(reader.snapshots([snapshot for _, snapshot in chosen]), reader.identities())
+    return _with_keys(reader, catalog, reader.keys_revision()) if catalog.dynamic_schemes else catalog
 
 
 def _made(snapshots: Sequence[StoredSnapshot], known: KnownIdentities) -> Catalog:
     return Catalog(active_definitions(snapshots, known), known.ids_of(snapshots), origins=known.origins())
+
+
+def _with_keys(reader: DefinitionsReader, catalog: Catalog, revision: int) -> Catalog:
+    return catalog.with_keys(KeysAt(revision, reader.dynamic_keys(sorted(catalog.dynamic_schemes), revision)))
 
 
 class CatalogCache:
@@ -37,29 +44,62 @@ class CatalogCache:
         self._readers = readers
         self._catalogs: OrderedDict[Vector, tuple[int, Catalog]] = OrderedDict()  # with the stamp of its identities
         self._snapshots: dict[SnapshotId, StoredSnapshot] = {}
-        self._runs: OrderedDict[RunId, Vector] = OrderedDict()
+        self._views: OrderedDict[tuple[Vector, int], Catalog] = OrderedDict()
+        self._runs: OrderedDict[RunId, tuple[Vector, int]] = OrderedDict()
         self._lock = Lock()
 
-    def active(self) -> Catalog:
-        """The catalog of the active snapshots; one small statement when nothing changed."""
+    def active(self, keys_revision: int | None = None) -> Catalog:
+        """The catalog of the active snapshots; one small statement when nothing changed, two when there are dynamic schemes.
+
+        Their keys are the present ones, or those of an earlier revision.
+        """
         with self._readers() as reader:
-            return self._of(reader, reader.active_vector(), reader.identity_stamp())
+            catalog = self._of(reader, reader.active_vector(), reader.identity_stamp())
+            if not catalog.dynamic_schemes:
+                return catalog
+            return self._view(reader, catalog, reader.keys_revision() if keys_revision is None else keys_revision)
 
     def of_run(self, run_id: RunId) -> Catalog:
-        """The catalog of the snapshots that a run is pinned to; no statement when the run is known."""
+        """The catalog of the snapshots and keys that a run is pinned to; no statement when the run is known."""
         with self._lock:
-            vector = self._runs.get(run_id)
-            known = self._catalogs.get(vector) if vector is not None else None
-        if known is not None:
-            return known[1]
+            pinned = self._runs.get(run_id)
+            known = None if pinned is None else self._known(pinned)
+            if known is not None:
+                return known
         with self._readers() as reader:
             vector = reader.run_vector(run_id)
             catalog = self._of(reader, vector)
+            if catalog.dynamic_schemes:
+                catalog = self._view(reader, catalog, reader.run_keys_revision(run_id))
         with self._lock:
-            self._runs[run_id] = vector
+            self._runs[run_id] = (vector, catalog.keys.revision)
             while len(self._runs) > _RUNS_KEPT:
                 self._runs.popitem(last=False)
         return catalog
+
+    def _view(self, reader: DefinitionsReader, catalog: Catalog, revision: int) -> Catalog:
+        """A catalog with the keys of a revision, read once."""
+        if revision == 0:
+            return catalog
+        asked = (catalog.vector, revision)
+        with self._lock:
+            known = self._views.get(asked)
+            if known is not None and known.graph is catalog.graph:  # else it was made before the identities moved
+                self._views.move_to_end(asked)
+                return known
+        fresh = _with_keys(reader, catalog, revision)
+        with self._lock:
+            self._views[asked] = fresh
+            while len(self._views) > _VIEWS_KEPT:
+                self._views.popitem(last=False)
+            return fresh
+
+    def _known(self, pinned: tuple[Vector, int]) -> Catalog | None:
+        """The catalog of a vector and a revision of keys, when it is kept. Called under the lock."""
+        if pinned[1]:
+            return self._views.get(pinned)
+        found = self._catalogs.get(pinned[0])
+        return None if found is None else found[1]
 
     def _of(self, reader: DefinitionsReader, vector: Vector, stamp: int | None = None) -> Catalog:
         """The catalog of a vector; with `stamp` not one that was made before the identities moved."""

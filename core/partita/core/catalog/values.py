@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
@@ -108,3 +108,12 @@ class DefinitionsReader(Protocol):
 
     def identity_stamp(self) -> int:
         """A number that rises with every change of an identity; cheap to ask."""
+
+    def keys_revision(self) -> int:
+        """The present revision of the keys of dynamic schemes."""
+
+    def run_keys_revision(self, run_id: RunId) -> int:
+        """The revision of keys that a run sees."""
+
+    def dynamic_keys(self, schemes: Iterable[str], revision: int) -> Mapping[str, Sequence[str]]:
+        """The keys of these schemes at a revision, in order of their addition."""

@@ -89,7 +89,7 @@ def deploy_diff(
         replace(one, snapshot=told)
         for one, told in zip(ahead, follow_renames([one.snapshot for one in ahead]), strict=True)
     ]
-    catalog = Catalog(snapshots, _ids(snapshots, then.ids), origins=origins)
+    catalog = Catalog(snapshots, _ids(snapshots, then.ids), active.keys, origins)
     impacts = impact_of(
         Statuses(active, reader, as_of), Statuses(catalog, reader, as_of), _touched(differences), renamed
     )

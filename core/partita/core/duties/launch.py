@@ -331,6 +331,7 @@ def _new_run(launch: Launch, backfill_id: BackfillId | None, task_count: int) ->
         params=launch.params,
         task_count=task_count,
         pins=launch.pins,
+        keys_revision=launch.keys_revision,
     )
 
 

@@ -38,6 +38,7 @@ BATCH_CELLS = 1000  # cells that one transaction publishes (DESIGN section 6, "P
 LEASE_S = 30.0  # of a worker, unless its caller says otherwise
 EXTERNAL_VERSION = "external"  # the data version of every partition of an external asset that is not observed
 AUTOMATION = "automation"  # the consumer of materialized events of assets with eager consumers
+KEYS = "keys"  # the consumer of keys added to dynamic schemes by which eager assets are sliced
 REPLAN = "replan"  # the consumer of the ends of cells that were `in_progress` for another request
 
 
@@ -103,6 +104,7 @@ class Launch:
     lane: str = "interactive"
     priority: int = 0  # added to the priority of each task
     params: Mapping[str, Any] = field(default_factory=dict)
+    keys_revision: int = 0  # which keys of dynamic schemes the run sees
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,9 @@ def assemble(
     for step, members in catalog.steps.items():
         if members[0].key in choices:
             steps.append(_planned_step(catalog, request.as_of, step, members, choices, wave_of))
-    assets = tuple(_planned_asset(catalog.assets[key], choices[key]) for key in catalog.graph.order if key in choices)
+    assets = tuple(
+        _planned_asset(catalog, catalog.assets[key], choices[key]) for key in catalog.graph.order if key in choices
+    )
     snapshots = _snapshots(catalog, [*choices, *(one.key for one in blocked)])
     found = _ordered(catalog, blocked)
     return Plan(
@@ -42,7 +44,7 @@ def assemble(
     )
 
 
-def _planned_asset(asset: CatalogAsset, choice: Choice) -> PlannedAsset:
+def _planned_asset(catalog: Catalog, asset: CatalogAsset, choice: Choice) -> PlannedAsset:
     by_reason = {reason: set_of(np.equal(choice.reason, code)) for code, reason in enumerate(REASONS, start=1)}
     return PlannedAsset(
         key=asset.key,
@@ -50,6 +52,7 @@ def _planned_asset(asset: CatalogAsset, choice: Choice) -> PlannedAsset:
         size=len(choice.run),
         by_reason={reason: cells for reason, cells in by_reason.items() if cells},
         conditional=set_of(choice.conditional),
+        keys=catalog.keys_digest(asset.key),
     )
 
 

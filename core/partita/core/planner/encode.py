@@ -1,7 +1,8 @@
 """Plans as bytes: sets as ranges, never lists of cells; and the hash, which covers content only.
 
-The hash covers the snapshot vector, the request, cells by reason with the size of their space, and the batches. Estimates,
-pool pressure, what is blocked, names of what moved and what other runs own are for people and stay outside it.
+The hash covers the snapshot vector, the request, cells by reason with the size of their space and its dynamic keys, and
+the batches. Estimates, pool pressure, what is blocked, names of what moved and what other runs own are for people and stay
+outside it.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def _json(content: Any) -> bytes:
 
 
 def _asset_json(asset: PlannedAsset) -> dict[str, Any]:
-    return {
+    keys = {"keys": asset.keys} if asset.keys else {}
+    return keys | {
         "key": asset.key,
         "size": asset.size,
         "cells": {reason.value: cells.to_json() for reason, cells in asset.by_reason.items()},
@@ -101,6 +103,7 @@ def _asset_of(stored: dict[str, Any]) -> PlannedAsset:
         size=stored["size"],
         by_reason={Reason(reason): PartitionSet.from_json(ranges) for reason, ranges in stored["cells"].items()},
         conditional=PartitionSet.from_json(stored["conditional"]),
+        keys=stored.get("keys", ""),
     )
 
 

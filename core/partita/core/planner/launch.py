@@ -46,6 +46,7 @@ def to_launch(
         lane=lane,
         priority=priority,
         params=dict(plan.request.params),
+        keys_revision=catalog.keys.revision,
     )
 
 

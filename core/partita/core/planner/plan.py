@@ -14,12 +14,13 @@ import numpy as np
 
 from partita.assets import AssetKey, PartitaError
 from partita.core.catalog import Catalog, StepKey
+from partita.core.catalog.dynamic import KeysAt
 from partita.core.cells.status import Statuses
 from partita.core.cells.values import CellsReader
 from partita.core.cells.why import moved_upstreams
 from partita.core.planner.assemble import assemble
 from partita.core.planner.decide import Decided, decide
-from partita.core.planner.diff import plan_difference
+from partita.core.planner.diff import keys_difference, plan_difference
 from partita.core.planner.estimate import Durations, estimate
 from partita.core.planner.pools import CREATED_SLOTS, pool_demand
 from partita.core.planner.targets import find_targets
@@ -85,8 +86,11 @@ def plan(catalog: Catalog, reader: PlanReader, request: PlanRequest) -> Plan:
     return replace(found, pools=pools, estimate=estimate(found, catalog, history, slots=reader.capacity(), pools=sizes))
 
 
-def replan(catalog: Catalog, reader: CellsReader, confirmed: Plan) -> Plan:
-    """The plan of the same request `as_of` the same instant; raises PlanChanged, with the difference, when it differs."""
+def replan(catalog: Catalog, reader: CellsReader, confirmed: Plan, shown: KeysAt | None = None) -> Plan:
+    """The plan of the same request `as_of` the same instant; raises PlanChanged, with the difference, when it differs.
+
+    `shown` are the dynamic keys that the confirmed plan was made with, to tell which came and went.
+    """
     statuses = Statuses(catalog, reader, confirmed.as_of)
     fresh, _ = _content(catalog, statuses, confirmed.request)
     if fresh.hash == confirmed.hash:
@@ -97,8 +101,9 @@ def replan(catalog: Catalog, reader: CellsReader, confirmed: Plan) -> Plan:
             estimate=confirmed.estimate,
             joined=confirmed.joined,
         )
+    keys = [] if shown is None else keys_difference(shown, catalog.keys)
     raise PlanChanged(
-        f"the plan changed since it was shown: {plan_difference(confirmed, fresh)}",
+        f"the plan changed since it was shown: {plan_difference(confirmed, fresh, keys)}",
         rule="what runs is what was shown",
         fix="look at the new plan and confirm it",
         fresh=fresh,

@@ -92,6 +92,8 @@ class PlannedAsset:
     size: int
     by_reason: Mapping[Reason, PartitionSet]
     conditional: PartitionSet
+    keys: str = ""
+    """What stands for the dynamic keys that slice the asset or what it reads: ordinals mean nothing without them."""
 
     @property
     def cells(self) -> PartitionSet:

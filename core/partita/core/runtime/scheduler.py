@@ -13,10 +13,11 @@ import platform
 import threading
 from typing import Protocol
 
-from partita.core.automation import run_automation, run_replans
+from partita.core.automation import run_automation, run_new_keys, run_replans
 from partita.core.catalog import CatalogCache
 from partita.core.cells import fold_pages
 from partita.core.duties.admit import admit
+from partita.core.duties.dynamic import expire_keys
 from partita.core.duties.explain import explain
 from partita.core.duties.leases import pulse, sweep
 from partita.core.duties.retries import wake_retries
@@ -32,7 +33,7 @@ _LOOK_S = 1.0
 _FLOOR_S = 20.0  # a duty that nobody wakes still has its look
 _NOTES_S = 15.0
 # Inside the process only: what `_look` found.
-_RETRIES, _LAPSED, _CHANGES, _QUEUED_FOR_LONG = "retries", "lapsed", "changes", "queued_for_long"
+_RETRIES, _LAPSED, _CHANGES, _QUEUED_FOR_LONG, _EXPIRED = "retries", "lapsed", "changes", "queued_for_long", "expired"
 
 
 class _Outcome(Protocol):
@@ -81,6 +82,7 @@ class Scheduler:
             Duty("admit", lambda: self._told(admit(store)), _FLOOR_S, (Channel.SCHEDULED,)),
             Duty("wake_retries", lambda: self._told(wake_retries(store)), _FLOOR_S, (_RETRIES,)),
             Duty("fold_tallies", lambda: self._told(fold_tallies(store)), _FLOOR_S, (Channel.EVENT,), gap_s=0.2),
+            Duty("expire_keys", lambda: self._told(expire_keys(store)), _FLOOR_S, (_EXPIRED,)),
             Duty("pulse", self._pulse, 1.0),
             Duty("sweep", lambda: self._told(sweep(store)), _FLOOR_S, (_LAPSED,)),
             Duty("explain", self._explain, _FLOOR_S, (_QUEUED_FOR_LONG,), gap_s=2.0),
@@ -92,6 +94,7 @@ class Scheduler:
             Duty(
                 "automation", lambda: self._told(run_automation(self._store, self._catalogs)), _FLOOR_S, (Channel.TODO,)
             ),
+            Duty("new_keys", lambda: self._told(run_new_keys(self._store, self._catalogs)), _FLOOR_S, (Channel.TODO,)),
             Duty("replan", lambda: self._told(run_replans(self._store, self._catalogs)), _FLOOR_S, (Channel.TODO,)),
             Duty("fold_pages", lambda: fold_pages(self._store) > 0, _FLOOR_S, (_CHANGES,), gap_s=5.0),
             Duty("expire_plans", self._expire_plans, 300.0),
@@ -109,6 +112,7 @@ class Scheduler:
             (pending.cell_changes, _CHANGES),
             (pending.queued, _QUEUED_FOR_LONG),
             (pending.lapsed, _LAPSED),
+            (pending.expired_keys, _EXPIRED),
         )
         self._hub.wake_here(channel for waits, channel in found if waits)
         return False

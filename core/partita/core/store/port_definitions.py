@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any, Protocol
@@ -18,6 +18,7 @@ from partita.core.store.values_definitions import (
     StoredPlan,
     StoredSnapshot,
 )
+from partita.core.store.values_dynamic import EndedKey, KeyLife, NewKey, RenewedKey
 from partita.core.store.values_identity import AssetRow, FormerKey
 
 
@@ -136,6 +137,31 @@ class DefinitionsTx(Protocol):
 
     def end_acceptance(self, acceptance_id: AcceptanceId, who: str) -> None:
         """Notes that `who` took it back; the first time stands."""
+
+    # -- keys of dynamic schemes
+    def lock_keys_revision(self) -> int:
+        """The present revision, FOR UPDATE: every change of keys waits for the one before it."""
+
+    def set_keys_revision(self, revision: int) -> None:
+        """Compare-and-set: Conflict unless it rises."""
+
+    def count_keys(self, scheme: str) -> int:
+        """How many keys a scheme has now, without those past their time."""
+
+    def read_keys(self, scheme: str, keys: Collection[str]) -> list[KeyLife]:
+        """Of these keys those that have not ended (they may be past their time), by key."""
+
+    def due_keys(self, limit: int) -> list[KeyLife]:
+        """Keys past their time that have not ended, by the instant, scheme and key."""
+
+    def insert_keys(self, revision: int, keys: Sequence[NewKey]) -> None:
+        """Violation when one of them is there."""
+
+    def renew_keys(self, keys: Sequence[RenewedKey]) -> None:
+        """Conflict when one of them is not there."""
+
+    def end_keys(self, revision: int, keys: Sequence[EndedKey], by: str) -> None:
+        """Conflict when one of them is not there; Violation when the revision is the one that added it. The rows stay."""
 
     # -- processes
     def note_attempt_process(self, attempt_id: AttemptId, pid: int) -> None:

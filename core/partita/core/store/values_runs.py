@@ -31,6 +31,7 @@ class NewRun:
     params: Mapping[str, Any]
     task_count: int
     pins: tuple[tuple[LocationId, SnapshotId], ...]
+    keys_revision: int = 0  # which keys of dynamic schemes it sees
 
 
 @dataclass(frozen=True, slots=True)

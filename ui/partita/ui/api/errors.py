@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from partita.assets import PartitaError, UnknownAsset, UnknownPartition
+from partita.core.duties.dynamic import KeysMoved
 from partita.core.duties.launch import LaunchRefused
 from partita.core.planner import PlanChanged
 from partita.core.store.port import Busy, StoreError
@@ -29,7 +30,7 @@ def answer(status: int, what: str, *, rule: str = "", fix: str = "") -> JSONResp
 def status_of(error: PartitaError) -> int:
     if isinstance(error, NotFound | UnknownAsset | UnknownPartition):
         return 404
-    if isinstance(error, PlanChanged | NotWhatWasShown):
+    if isinstance(error, PlanChanged | NotWhatWasShown | KeysMoved):
         return 409
     if isinstance(error, Unavailable):
         return 503

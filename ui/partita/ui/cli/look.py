@@ -25,7 +25,6 @@ locations = typer.Typer(invoke_without_command=True, help="Code locations: list,
 
 def register(app: typer.Typer) -> None:
     app.command()(assets)
-    app.command()(partitions)
     app.command()(why)
     app.command()(pools)
     app.add_typer(locations, name="locations")

@@ -6,6 +6,7 @@ import { asset as assetQuery } from "../../api/queries";
 import type { AssetDetail } from "../../api/types";
 import { CopyButton } from "../../design/Copy";
 import { Empty, Loaded, Problem, Skeleton } from "../../design/Feedback";
+import { KeysSection } from "../../keys/KeysSection";
 import { PartitionStrip, SingleCell } from "../../strip/PartitionStrip";
 import { SelectionBar } from "../../strip/SelectionBar";
 import type { Window } from "../../strip/zoom";
@@ -157,6 +158,13 @@ function Body({ asset }: { asset: AssetDetail }) {
             </p>
           )}
         </section>
+        {schemesOf(asset).map((scheme) => (
+          <KeysSection
+            key={scheme}
+            scheme={scheme}
+            onOpen={asset.partitions_kind === "dynamic" ? (cell) => patch({ cell }) : undefined}
+          />
+        ))}
         <Facts asset={asset} />
         {showsBar && (
           <SelectionBar
@@ -181,6 +189,10 @@ function Body({ asset }: { asset: AssetDetail }) {
       )}
     </div>
   );
+}
+
+function schemesOf(asset: AssetDetail): string[] {
+  return [...new Set(asset.partitions.dims.flatMap((dim) => dim.scheme ?? []))];
 }
 
 function describePartitions(asset: AssetDetail): string {

@@ -76,6 +76,7 @@ class LaunchPart(MemoryPart):
                 "cancel_requested_at": None,
                 "tallies": {},
                 "task_count": run.task_count,
+                "keys_revision": run.keys_revision,
             }
         )
         for location_id, snapshot_id in run.pins:

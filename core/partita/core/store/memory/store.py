@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from partita.core.store.memory.accept import AcceptPart
 from partita.core.store.memory.cells import CellsPart
 from partita.core.store.memory.definitions import DefinitionsPart
+from partita.core.store.memory.dynamic import DynamicPart
 from partita.core.store.memory.events import EventsPart
 from partita.core.store.memory.identity import IdentityPart
 from partita.core.store.memory.launch import LaunchPart
@@ -30,7 +31,16 @@ T = TypeVar("T")
 
 
 class MemoryTx(
-    LaunchPart, TasksPart, PoolsPart, CellsPart, RunsPart, EventsPart, DefinitionsPart, AcceptPart, IdentityPart
+    LaunchPart,
+    TasksPart,
+    PoolsPart,
+    CellsPart,
+    RunsPart,
+    EventsPart,
+    DefinitionsPart,
+    AcceptPart,
+    IdentityPart,
+    DynamicPart,
 ):
     """One transaction over the tables; see `partita.core.store.port.Tx` for what each operation does."""
 
@@ -52,6 +62,7 @@ class MemoryStore:
             tx.set_pool(Pool("default", 128))
             self._db.pool.change("default", description="Tasks that name no pool (S-022)")
             tx.set_pulse()
+            self._db.dynamic_revision.put({"id": 1, "revision": 0})
 
     def __repr__(self) -> str:
         counts = {name: len(table.rows) for name, table in self._db.tables().items() if table.rows}

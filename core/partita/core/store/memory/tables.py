@@ -112,6 +112,10 @@ class Database:
         self.accepted_cell = table(
             "acceptance_id", "asset_id", "partition", acceptance=lambda row: row["acceptance_id"]
         )
+        self.dynamic_key = table(
+            "scheme", "key", "revision", there=lambda row: row["scheme"] if row["ended"] is None else None
+        )
+        self.dynamic_revision = table("id")
         self.cell_change = table("seq")
         self.cell_page = table("asset_id", "first_key")
         self.plan = table("id")

@@ -48,12 +48,16 @@ INSERT_RUNS = text("""
         SELECT nextval(pg_get_serial_sequence('run', 'id')) AS id, u.*
         FROM unnest(CAST(:backfills AS bigint[]), CAST(:lanes AS text[]), CAST(:priorities AS integer[]),
                     CAST(:causes AS jsonb[]), CAST(:requests AS jsonb[]), CAST(:plan_hashes AS text[]),
-                    CAST(:as_of AS timestamptz[]), CAST(:params AS jsonb[]), CAST(:task_counts AS integer[]))
-             WITH ORDINALITY AS u(backfill_id, lane, priority, cause, request, plan_hash, as_of, params, task_count, place)
+                    CAST(:as_of AS timestamptz[]), CAST(:params AS jsonb[]), CAST(:task_counts AS integer[]),
+                    CAST(:keys_revisions AS bigint[]))
+             WITH ORDINALITY
+             AS u(backfill_id, lane, priority, cause, request, plan_hash, as_of, params, task_count, keys_revision, place)
     ), runs AS (
-        INSERT INTO run (id, backfill_id, state, lane, priority, cause, request, plan_hash, as_of, params, task_count)
+        INSERT INTO run (id, backfill_id, state, lane, priority, cause, request, plan_hash, as_of, params, task_count,
+                         keys_revision)
         OVERRIDING SYSTEM VALUE
-        SELECT id, backfill_id, 'running', lane, priority, cause, request, plan_hash, as_of, params, task_count FROM given
+        SELECT id, backfill_id, 'running', lane, priority, cause, request, plan_hash, as_of, params, task_count, keys_revision
+        FROM given
     ), pins AS (
         INSERT INTO run_pin (run_id, location_id, snapshot_id)
         SELECT given.id, u.location_id, u.snapshot_id
@@ -163,6 +167,7 @@ class LaunchPart(PostgresPart):
             as_of=[run.as_of for run in runs],
             params=[to_json(run.params) for run in runs],
             task_counts=[run.task_count for run in runs],
+            keys_revisions=[run.keys_revision for run in runs],
             pin_places=[place for place, _ in pins],
             locations=[location_id for _, (location_id, _) in pins],
             snapshots=[snapshot_id for _, (_, snapshot_id) in pins],

@@ -21,6 +21,7 @@ from partita.core.store.port import Busy, Conflict, Tx, Unavailable
 from partita.core.store.postgres.accept import AcceptPart
 from partita.core.store.postgres.cells import CellsPart
 from partita.core.store.postgres.definitions import DefinitionsPart
+from partita.core.store.postgres.dynamic import DynamicPart
 from partita.core.store.postgres.errors import RETRYABLE, is_lost, store_error
 from partita.core.store.postgres.events import EventsPart
 from partita.core.store.postgres.identity import IdentityPart
@@ -70,6 +71,7 @@ class PostgresTx(
     PlansPart,
     AcceptPart,
     IdentityPart,
+    DynamicPart,
 ):
     """One transaction; see `partita.core.store.port.Tx` for what each operation does."""
 

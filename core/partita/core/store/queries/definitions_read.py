@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, text
 
@@ -33,6 +33,18 @@ VERSIONS = text("""
 ASSETS = text("SELECT id, key, location_id, home_id, retired_at FROM asset")
 FORMER_KEYS = text("SELECT id, asset_id, was, at FROM identity_change WHERE kind = 'rename' ORDER BY id")
 IDENTITY_STAMP = text("SELECT coalesce(max(id), 0) FROM identity_change")
+
+
+KEYS_REVISION = text("SELECT revision FROM dynamic_revision WHERE id = 1")
+
+RUN_KEYS_REVISION = text("SELECT keys_revision FROM run WHERE id = :run")
+
+# A row is one life of a key: those that had begun at the revision and had not ended.
+DYNAMIC_KEYS = text("""
+    SELECT scheme, key FROM dynamic_key
+    WHERE scheme = ANY(CAST(:schemes AS text[])) AND revision <= :revision AND (ended IS NULL OR ended > :revision)
+    ORDER BY scheme, revision, place
+""")
 
 
 class DefinitionsQueries:
@@ -85,3 +97,18 @@ class DefinitionsQueries:
     def identity_stamp(self) -> int:
         """The highest number of the journal of identities."""
         return int(self._connection.execute(IDENTITY_STAMP).scalar_one())
+
+    def keys_revision(self) -> int:
+        """The present revision of the keys of dynamic schemes."""
+        return int(self._connection.execute(KEYS_REVISION).scalar_one())
+
+    def run_keys_revision(self, run_id: RunId) -> int:
+        """The revision of keys that a run sees."""
+        return int(self._connection.execute(RUN_KEYS_REVISION, {"run": run_id}).scalar_one())
+
+    def dynamic_keys(self, schemes: Iterable[str], revision: int) -> Mapping[str, Sequence[str]]:
+        """The keys of these schemes at a revision, in order of their addition."""
+        found: dict[str, list[str]] = {name: [] for name in schemes}
+        for scheme, key in self._connection.execute(DYNAMIC_KEYS, {"schemes": list(found), "revision": revision}):
+            found[scheme].append(key)
+        return {name: tuple(keys) for name, keys in found.items()}

@@ -11,11 +11,12 @@ PENDING = text("""
     SELECT EXISTS (SELECT 1 FROM task WHERE state = 'scheduled'),
            EXISTS (SELECT 1 FROM task WHERE state = 'up_for_retry' AND not_before <= now()),
            EXISTS (SELECT 1 FROM run_tally),
-           EXISTS (SELECT 1 FROM event_todo WHERE consumer = 'automation'),
+           EXISTS (SELECT 1 FROM event_todo WHERE consumer IN ('automation', 'keys')),
            EXISTS (SELECT 1 FROM event_todo WHERE consumer = 'replan'),
            EXISTS (SELECT 1 FROM cell_change),
            EXISTS (SELECT 1 FROM task WHERE state = 'queued'),
-           EXISTS (SELECT 1 FROM worker WHERE state <> 'gone' AND lease_expires_at < now())
+           EXISTS (SELECT 1 FROM worker WHERE state <> 'gone' AND lease_expires_at < now()),
+           EXISTS (SELECT 1 FROM dynamic_key WHERE ended IS NULL AND expires_at <= now())
 """)
 
 
@@ -31,6 +32,7 @@ class Pending:
     cell_changes: bool
     queued: bool
     lapsed: bool
+    expired_keys: bool
 
 
 class PendingQueries:

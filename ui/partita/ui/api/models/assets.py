@@ -64,8 +64,9 @@ class Neighbour(Model):
 class DimensionView(Model):
     name: str
     kind: PartitionsKind
-    keys: list[str] | None  # static dimensions of up to 200 keys
+    keys: list[str] | None  # of listed dimensions with up to 200 keys
     size: int
+    scheme: str | None  # the name of a dynamic one
 
 
 class PartitionsView(Model):

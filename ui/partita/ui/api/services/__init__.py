@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from partita.ui.api.services.accept import AcceptService
     from partita.ui.api.services.assets import AssetService
     from partita.ui.api.services.definitions import DefinitionService
+    from partita.ui.api.services.dynamic import KeyService
     from partita.ui.api.services.events import EventFeed
     from partita.ui.api.services.logs import LogService
     from partita.ui.api.services.plans import PlanService
@@ -32,6 +33,7 @@ class Services:
     events: EventFeed
     definitions: DefinitionService
     acceptances: AcceptService
+    keys: KeyService
 
 
 def services_of(
@@ -51,6 +53,7 @@ def services_of(
     from partita.ui.api.services.base import Backend
     from partita.ui.api.services.board import Board
     from partita.ui.api.services.definitions import DefinitionService
+    from partita.ui.api.services.dynamic import KeyService
     from partita.ui.api.services.events import EventFeed
     from partita.ui.api.services.logs import LogService
     from partita.ui.api.services.plans import PlanService
@@ -69,4 +72,5 @@ def services_of(
         events=EventFeed(backend, on_wake),
         definitions=DefinitionService(backend),
         acceptances=AcceptService(backend),
+        keys=KeyService(backend, board),
     )

@@ -144,6 +144,7 @@ def _dimension(name: str, definition: PartitionsDef, space: PartitionSpace) -> D
         kind=kind_of(definition),
         keys=[str(key) for key in space.keys(space.all())] if listed else None,
         size=space.size,
+        scheme=definition.name if isinstance(definition, DynamicPartitions) else None,
     )
 
 

@@ -12,8 +12,9 @@ from functools import partial
 
 import numpy as np
 
-from partita.assets import AssetKey, CheckSpec, PartitaError, PartitionSet, select_assets
+from partita.assets import AssetKey, CheckSpec, PartitaError, PartitionSet, UnknownPartition, select_assets
 from partita.core.catalog import Catalog, CatalogAsset, set_of
+from partita.core.catalog.dynamic import dynamic_parts
 from partita.core.cells import STATES, HeldBack
 from partita.core.store.queries import api_assets as sql
 from partita.core.store.queries import api_system
@@ -184,8 +185,13 @@ class AssetService:
 
     def partition_of(self, key: str, text: str) -> str:
         """The stored key that a person means; raises when it is none or several."""
-        _, _, asset, shown = self._look(key)
-        return one_partition(shown.space, text, asset.key)
+        catalog, _, asset, shown = self._look(key)
+        try:
+            return one_partition(shown.space, text, asset.key)
+        except UnknownPartition:
+            if dynamic_parts(catalog.definition(asset.key)) and text:
+                return text  # it may be history: who asks about it says what is known of it
+            raise
 
     # ------------------------------------------------------------------ parts
 

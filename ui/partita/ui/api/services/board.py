@@ -68,7 +68,8 @@ class Board:
 
     def _refresh(self, catalog: Catalog, reader: Reader, at: datetime) -> None:
         tokens = _tokens(catalog, reader)
-        if catalog is not self._catalog:
+        # Other keys of dynamic schemes are other spaces of the same graph: only what reads them is computed anew.
+        if self._catalog is None or catalog.graph is not self._catalog.graph:
             self._shown = {}
         else:
             dirty = moved(self._tokens, tokens)

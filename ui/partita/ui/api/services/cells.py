@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from partita.assets import PartitionSet, PartitionSpace, SelectionError
+from partita.assets import PartitionSet, PartitionSpace, SelectionError, UnknownPartition, split_key
+from partita.assets.partitions.multi import ProductSpace
 from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.cells import CellReason, HeldBack, Statuses, held_back
+from partita.core.cells import Why as CoreWhy
 from partita.core.cells import why as explain
+from partita.core.decide.dynamic import EXPIRED
 from partita.core.store.queries import api_assets as sql
 from partita.core.store.queries import api_runs
 from partita.core.store.queries.api_read import Row, now, one, rows
@@ -19,6 +22,7 @@ from partita.ui.api.models import CellAddress, CellDetail, InputView, OpenTask, 
 from partita.ui.api.services import run_views
 from partita.ui.api.services.asset_views import ranges_text
 from partita.ui.api.services.base import Backend
+from partita.ui.api.services.dynamic import ended_keys, how_to_add
 from partita.ui.api.services.words import plural
 
 _ATTEMPTS_SHOWN = 50
@@ -33,7 +37,7 @@ class CellService:
         catalog = self._backend.catalogs.active()
         asset = catalog.asset(key)
         with self._backend.store.read() as reader:
-            told = explain(catalog, reader, now(reader), asset.key, partition)
+            told = _explained(catalog, reader, asset, partition)
             task = _open_task(reader, asset, partition)
         sentence = told.sentence
         if task is not None and task.reason is not None:
@@ -56,21 +60,24 @@ class CellService:
         asset = catalog.asset(key)
         with self._backend.store.read() as reader:
             at = now(reader)
-            told = explain(catalog, reader, at, asset.key, partition)
+            told = _explained(catalog, reader, asset, partition)
             space = catalog.space(asset.key, at)
-            ordinal = space.ordinal_of(partition)
+            ordinal = space.find(partition)
             address = {"asset_id": asset.id, "partition": partition}
             row = one(reader, sql.CELL, **address)
             attempts = rows(reader, api_runs.ATTEMPTS_OF_CELL, **address, limit=_ATTEMPTS_SHOWN)
             checks = _checks(reader, asset, partition, attempts)
-            inputs = _inputs(Statuses(catalog, reader, at), catalog, asset, ordinal, told.reasons)
+            # What is no partition any more reads nothing now; what it once read is in its attempts.
+            inputs = (
+                [] if ordinal is None else _inputs(Statuses(catalog, reader, at), catalog, asset, ordinal, told.reasons)
+            )
             task = _open_task(reader, asset, partition)
-        window = space.window_at(ordinal)
+        window = None if ordinal is None else space.window_at(ordinal)
         summaries = [run_views.attempt_summary(attempt) for attempt in attempts]
         return CellDetail(
             key=asset.key,
             partition=partition,
-            dimensions=space.dimension_keys_at(ordinal),
+            dimensions=_dimensions(space, ordinal, partition),
             window_start=window.start if window is not None else None,
             window_end=window.end if window is not None else None,
             due_at=window.end if window is not None else None,
@@ -103,6 +110,40 @@ def one_partition(space: PartitionSpace, text: str, asset: str) -> str:
             fix=f"name one of {ranges_text(space, chosen)}" if chosen else "name one that exists",
         )
     return space.key_at(chosen.first)
+
+
+def _explained(catalog: Catalog, reader: Reader, asset: CatalogAsset, partition: str) -> CoreWhy:
+    """Why a cell is as it is; of a removed dynamic key, since when it is no partition. Raises UnknownPartition with the command
+    that adds a key that never was."""
+    try:
+        return explain(catalog, reader, now(reader), asset.key, partition)
+    except UnknownPartition as unknown:
+        gone = ended_keys(reader, catalog, asset, partition)
+        if gone:
+            return _gone(reader, asset, partition, gone)
+        fix = "; ".join(part for part in (unknown.fix, how_to_add(catalog, asset, partition)) if part)
+        raise UnknownPartition(unknown.what, rule=unknown.rule, fix=fix) from unknown
+
+
+def _gone(reader: Reader, asset: CatalogAsset, partition: str, gone: Sequence[Row]) -> CoreWhy:
+    reasons = []
+    for life in gone:
+        expired = life["ended_by"] == EXPIRED
+        how = "expired" if expired else f"was removed by {life['ended_by']}"
+        text = f"key {life['key']!r} of {life['scheme']!r} {how} at {life['ended_at']:%Y-%m-%d %H:%M:%S} UTC"
+        reasons.append(CellReason("removed", text))
+    row = one(reader, sql.CELL, asset_id=asset.id, partition=partition)
+    if row is not None and row["data_version"] is not None:
+        reasons.append(CellReason("removed", "what it held and its history stay"))
+    sentence = f"{asset.key} {partition} is no longer a partition: {'; '.join(reason.text for reason in reasons)}"
+    return CoreWhy(asset.key, partition, "removed", sentence, tuple(reasons), None)
+
+
+def _dimensions(space: PartitionSpace, ordinal: int | None, partition: str) -> dict[str, str]:
+    if ordinal is not None:
+        return space.dimension_keys_at(ordinal)
+    keys = split_key(partition) if isinstance(space, ProductSpace) else None
+    return dict(zip(space.dims, keys, strict=False)) if isinstance(space, ProductSpace) and keys else {}
 
 
 def _open_task(reader: Reader, asset: CatalogAsset, partition: str) -> OpenTask | None:

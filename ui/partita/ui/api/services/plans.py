@@ -22,6 +22,7 @@ from partita.ui.api.services.plan_views import plan_view
 
 KEEP_S = 3600.0
 _INTENT = "as"  # kept beside the request: what the confirm button will do
+_KEYS = "keys"  # and which dynamic keys it was made with
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class PlanService:
             found = plan(catalog, reader, asked)
         if not found.empty:
             check_params({one.key: catalog.assets[one.key].spec.params_schema for one in found.assets}, request.params)
-        stored = found.request.to_json() | {_INTENT: request.intent}
+        stored = found.request.to_json() | {_INTENT: request.intent, _KEYS: catalog.keys.revision}
         with self._backend.store.begin() as tx:
             tx.expire_plans()
             plan_id = tx.save_plan(
@@ -99,8 +100,9 @@ class PlanService:
         return LaunchView(run_id=launched.run_id, backfill_id=launched.backfill_id)
 
     def _launch(self, shown: Preview, request: LaunchRequest) -> Launched:
+        catalog = self._backend.catalogs.active()
         with self._backend.store.read() as reader:
-            fresh = replan(shown.catalog, reader, shown.plan)
+            fresh = replan(catalog, reader, shown.plan, shown.catalog.keys)
         backfill = None
         if shown.intent == "backfill" or request.name or request.max_active:
             backfill = NewBackfill(request.name or _name(fresh), request.max_active, self._backend.who)
@@ -108,7 +110,7 @@ class PlanService:
             self._backend.store,
             to_launch(
                 fresh,
-                shown.catalog,
+                catalog,
                 cause={"kind": self._backend.kind, "by": self._backend.who, "text": sentence(fresh)},
                 backfill=backfill,
                 lane="interactive" if backfill is None else "backfill",
@@ -128,7 +130,7 @@ class PlanService:
         return Preview(
             plan_id,
             decode_plan(stored.body),
-            self._backend.catalogs.active(),
+            self._backend.catalogs.active(int(stored.request.get(_KEYS, 0))),
             stored.expires_at,
             str(stored.request.get(_INTENT, "run")),
         )

@@ -54,8 +54,13 @@ def strip_of(shown: Shown, *, lo: int | None, hi: int | None, buckets: int, wher
     table = cube[tuple(index)].transpose(order)
     rows = (space.dims[open_dims[0]], space.parts[open_dims[0]]) if open_dims else None
     if rows is None or rows[1].size > ROWS_SHOWN:
-        return _strip(space.parts[column], table.reshape(-1, space.sizes[column]), lo, hi, buckets, rows=None)
+        return _strip(space.parts[column], _flat(table, space.sizes[column]), lo, hi, buckets, rows=None)
     return _strip(space.parts[column], table, lo, hi, buckets, rows=rows)
+
+
+def _flat(table: Codes, columns: int) -> Codes:
+    """Rows of so many columns; numpy cannot tell how many rows an axis without any partition has."""
+    return table.reshape(table.size // columns if columns else 0, columns)
 
 
 def edges_of(lo: int, hi: int, buckets: int) -> list[tuple[int, int]]:
@@ -77,7 +82,7 @@ def _strip(
     stop = min(axis.size if hi is None else hi, axis.size)
     start = min(lo or 0, stop)
     edges = edges_of(start, stop, buckets)
-    tallies = tallies_of(table.reshape(-1, axis.size), edges)
+    tallies = tallies_of(_flat(table, axis.size), edges)
     return Strip(
         size=axis.size,
         lo=start,
@@ -121,6 +126,6 @@ def _bucket(axis: PartitionSpace, lo: int, hi: int, counts: dict[str, int]) -> B
 
 def _rows(space: PartitionSpace, table: Codes, edges: Sequence[tuple[int, int]]) -> list[StripRow]:
     return [
-        StripRow(dim_key=space.key_at(at), buckets=tallies_of(table[at].reshape(-1, table.shape[-1]), edges))
+        StripRow(dim_key=space.key_at(at), buckets=tallies_of(_flat(table[at], table.shape[-1]), edges))
         for at in range(space.size)
     ]

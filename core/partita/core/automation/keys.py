@@ -1,0 +1,112 @@
+"""The duty of new keys: a key added to a dynamic scheme is an event for the eager assets that are sliced by it.
+
+Their cells of the key go by the eager rule, as after a publication: asked for when all that they need is there, waiting while
+that is being made, and left to the publication of what is missing otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from partita.assets import AssetKey, PartitionSet
+from partita.core.automation.follow import AskedBefore, Visit, ask
+from partita.core.automation.values import EVENTS, ActiveCatalog, Automated
+from partita.core.catalog import CatalogAsset, StepKey
+from partita.core.catalog.dynamic import cells_of_keys
+from partita.core.catalog.edges import Bools, mask_of
+from partita.core.duties.launch import LaunchAgain
+from partita.core.duties.values import KEYS
+from partita.core.store.port import Store, Tx
+from partita.core.store.values import CellRef, TodoEvent
+
+_TRIES = 20
+_LISTED = 20
+
+
+def run_new_keys(store: Store, catalogs: ActiveCatalog, limit: int = EVENTS) -> Automated:
+    """Take new keys of eager assets and ask for their cells."""
+    before: dict[CellRef, int] = {}
+    for _ in range(_TRIES):
+        try:
+            return store.run(lambda tx: _visit(tx, catalogs, limit, dict(before)))
+        except LaunchAgain:
+            continue
+        except AskedBefore as known:
+            before.update(known.again)
+    return Automated(more=True)
+
+
+def _visit(tx: Tx, catalogs: ActiveCatalog, limit: int, before: Mapping[CellRef, int]) -> Automated:
+    events = tx.take_todo_skip(KEYS, limit)
+    if not events:
+        return Automated()
+    visit = Visit(tx, catalogs.active(), tx.now(), before, {})
+    cells = _cells(visit, events)
+    asked, launched = ask(visit, _steps(visit, cells), lambda steps: _cause(visit, events, steps))
+    waiting = [event for event in events if _waits(visit, event)]
+    tx.put_back_todo(KEYS, waiting)
+    return Automated(
+        taken=len(events),
+        requested=asked,
+        waiting=len(waiting),
+        run_id=None if launched is None else launched.run_id,
+        more=len(events) == limit and len(waiting) < len(events),
+        channels=() if launched is None else launched.channels,
+    )
+
+
+def _cells(visit: Visit, events: Sequence[TodoEvent]) -> dict[AssetKey, PartitionSet]:
+    """The cells of eager assets with these keys. A key that is gone again has none."""
+    keys: dict[AssetKey, list[str]] = {}
+    for event in events:
+        asset = visit.catalog.by_id.get(event.cell.asset_id)
+        if asset is not None and asset.eager:
+            keys.setdefault(asset.key, []).append(event.cell.partition)
+    return {key: _of_keys(visit, visit.catalog.assets[key], found) for key, found in keys.items()}
+
+
+def _of_keys(visit: Visit, asset: CatalogAsset, keys: Sequence[str]) -> PartitionSet:
+    space = visit.catalog.space(asset.key, visit.now)
+    found = PartitionSet.empty()
+    for name, scheme in visit.catalog.dynamic_schemes.items():
+        if asset.key in scheme.assets:
+            found = found | cells_of_keys(space, name, keys)
+    return found
+
+
+def _steps(visit: Visit, cells: Mapping[AssetKey, PartitionSet]) -> dict[StepKey, Bools]:
+    steps: dict[StepKey, Bools] = {}
+    for key, chosen in cells.items():
+        if chosen:
+            step = visit.catalog.assets[key].step
+            mask = mask_of(chosen, visit.catalog.space(key, visit.now).size)
+            steps[step] = np.logical_or(steps[step], mask) if step in steps else mask
+    return steps
+
+
+def _waits(visit: Visit, event: TodoEvent) -> bool:
+    """Whether a cell of this key waits for one that is under way."""
+    asset = visit.catalog.by_id.get(event.cell.asset_id)
+    if asset is None or not visit.waits:
+        return False
+    space = visit.catalog.space(asset.key, visit.now)
+    cells = _of_keys(visit, asset, [event.cell.partition])
+    return any(CellRef(asset.id, space.key_at(ordinal)) in visit.waits for ordinal in cells)
+
+
+def _cause(visit: Visit, events: Sequence[TodoEvent], steps: Collection[StepKey]) -> dict[str, Any]:
+    """ "customers acme, globex were added": the keys that these steps are asked for."""
+    chosen = {asset.id for step in steps for asset in visit.catalog.steps[step]}
+    taken = [event for event in events if event.cell.asset_id in chosen] or list(events)
+    keys = list(dict.fromkeys(event.cell.partition for event in taken))
+    more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
+    verb = "was" if len(keys) == 1 else "were"
+    return {
+        "kind": "eager",
+        "by": "automation",
+        "text": f"{', '.join(keys[:_LISTED])}{more} {verb} added",
+        "events": [event.event_id for event in taken[:_LISTED]],
+    }
