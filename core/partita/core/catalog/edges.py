@@ -201,7 +201,7 @@ class EdgeMap:
         return np.broadcast_to(row, (self.down.size, *row.shape))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def nothing(size: int) -> Bools:
     """No ordinal at all: one array for everybody, not to be written to."""
     mask = np.zeros(size, dtype=np.bool_)
@@ -209,7 +209,7 @@ def nothing(size: int) -> Bools:
     return mask
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def everything(size: int) -> Bools:
     """Every ordinal: one array for everybody, not to be written to."""
     mask = np.ones(size, dtype=np.bool_)

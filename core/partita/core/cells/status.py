@@ -7,20 +7,19 @@ Owns these rules; reads only through `CellsReader`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from partita.assets import AssetKey, PartitionSet, PartitionSpace, input_factor
-from partita.core.catalog import Catalog, CatalogAsset, CatalogInput
-from partita.core.catalog.edges import Bools, EdgeMap, Hashes, in_order
-from partita.core.catalog.names import names_of
-from partita.core.cells.ordinals import ordinals_of
-from partita.core.cells.values import OUTCOME_SHIFT, PUBLISHED, CellsReader, Outcome
+from partita.core.catalog import Catalog, CatalogAsset, CatalogInput, Link, set_of
+from partita.core.catalog.edges import Bools, EdgeMap, Hashes, everything, in_order, nothing
+from partita.core.cells.held import Codes, Constant, Held, Recorded
+from partita.core.cells.lazy import Lazy
+from partita.core.cells.values import OUTCOME_SHIFT, CellsReader, OpenCell, Outcome
 from partita.core.store.values import AssetId, TaskState
 
 STATES = (
@@ -42,71 +41,87 @@ _SHOWN = {state: index for index, state in enumerate(STATES)}
 # A task that waits for its upstreams is planned work like one that waits for a slot.
 _OPEN_SHOWN = {TaskState.NONE: "scheduled"}
 
-Codes = npt.NDArray[np.uint8]
-_FAILED = (Outcome.FAILED, Outcome.LOST)
+_OUTCOMES = np.arange(256, dtype=np.uint8) >> np.uint8(OUTCOME_SHIFT)
+_FAILED = np.isin(_OUTCOMES, (Outcome.FAILED, Outcome.LOST))
+_SKIPPED = np.equal(_OUTCOMES, Outcome.SKIPPED)
+_FACTORS_KEPT = 1 << 16
+# The parts of a status that nothing above the direct upstreams changes.
+_OF_THE_CELL = ("missing", "stale_code", "stale_data", "stale_dependencies", "stale", "failed", "skipped")
 
 
-@dataclass(frozen=True, eq=False)
-class Held:
-    """What the store holds of one asset, by ordinal."""
-
-    published: Bools
-    hash: Hashes
-    digest: Hashes
-    fingerprint: npt.NDArray[np.uint32]
-    dependency: npt.NDArray[np.uint32]
-    outcome: Codes
-    open_state: Codes
-    """0 where no open task owns the cell, else an index into STATES."""
-
-
-@dataclass(frozen=True, eq=False)
 class AssetStatus:
-    """The status of every cell of one asset at one instant.
+    """The status of every cell of one asset at one instant; each part is worked out when it is asked for.
 
     `stale_*` hold for published cells only. `upstream_stale` marks published cells with an upstream that is missing or
-    stale, directly or through others; it is empty (all false) unless the graph above was asked for.
+    stale, directly or through others; it is empty (all false) unless the graph above was asked for. All arrays are for reading.
     """
 
-    asset: CatalogAsset
-    space: PartitionSpace
-    held: Held
-    stale_code: Bools
-    stale_data: Bools
-    stale_dependencies: Bools
-    upstream_stale: Bools
+    def __init__(self, statuses: Statuses, asset: CatalogAsset, held: Held) -> None:
+        self.asset = asset
+        self.space = held.space
+        self.held = held
+        self.upstream_stale = nothing(held.space.size)
+        self._statuses = statuses
 
-    @property
+    @Lazy
     def missing(self) -> Bools:
         """Never published."""
         return ~self.held.published
 
-    @cached_property
+    @Lazy
+    def stale_code(self) -> Bools:
+        """Made by other code than today's."""
+        return self._made_by_another("fingerprint", self.asset.spec.fingerprint)
+
+    @Lazy
+    def stale_data(self) -> Bools:
+        """The inputs hold other versions than those consumed."""
+        if self.asset.external:
+            return nothing(self.space.size)
+        stale: Bools = self._statuses.expected_digest(self.asset) != self.held.digest
+        stale &= self.held.published
+        return stale
+
+    @Lazy
+    def stale_dependencies(self) -> Bools:
+        """Made from another set of dependencies than today's."""
+        return self._made_by_another("dependency", self.asset.dependency_hash)
+
+    @Lazy
     def stale(self) -> Bools:
         """Directly stale: code, data or dependencies."""
-        return self.stale_code | self.stale_data | self.stale_dependencies
+        none = nothing(self.space.size)
+        stale = self.stale_data
+        for more in (self.stale_code, self.stale_dependencies):
+            stale = stale if more is none else stale | more
+        return stale
 
-    @cached_property
+    @Lazy
+    def lacking(self) -> Bools:
+        """Missing, stale or upstream stale: what makes the cells below upstream stale."""
+        return self.missing | self.stale | self.upstream_stale
+
+    @Lazy
     def fresh(self) -> Bools:
         """Published, not stale, and nothing above it is missing or stale."""
         return self.held.published & ~self.stale & ~self.upstream_stale
 
-    @cached_property
+    @Lazy
     def failed(self) -> Bools:
         """The last attempt failed or was lost, whatever the cell held before."""
-        return np.isin(self.held.outcome, _FAILED)
+        return self._ended(_FAILED)
 
-    @cached_property
+    @Lazy
     def skipped(self) -> Bools:
         """The last attempt chose to produce nothing."""
-        return np.equal(self.held.outcome, Outcome.SKIPPED)
+        return self._ended(_SKIPPED)
 
     @property
     def open(self) -> Bools:
         """Owned by a task that has not ended."""
-        return self.held.open_state > 0
+        return self.held.open_state > 0 if self.held.any_open else nothing(self.space.size)
 
-    @cached_property
+    @Lazy
     def shown(self) -> Codes:
         """One state per cell, as an index into STATES: an open task wins, then a failure, then what is held."""
         code = np.full(self.space.size, _SHOWN["missing"], dtype=np.uint8)
@@ -115,12 +130,33 @@ class AssetStatus:
         code[self.upstream_stale] = _SHOWN["upstream_stale"]
         code[self.stale] = _SHOWN["stale"]
         code[self.failed] = _SHOWN["failed"]
-        code[self.open] = self.held.open_state[self.open]
+        if self.held.any_open:
+            code[self.open] = self.held.open_state[self.open]
         return code
 
     def state_at(self, ordinal: int) -> str:
         """The state that a cell shows."""
         return STATES[int(self.shown[ordinal])]
+
+    def _ended(self, by_flags: Bools) -> Bools:
+        """Where the last attempt ended in one of these ways; `by_flags` says it for each value of the flags."""
+        found: Bools = by_flags[self.held.flags]
+        return found if found.any() else nothing(self.space.size)
+
+    def below(self, bad: Bools) -> AssetStatus:
+        """This direct status with what is known above: `bad` marks the cells with something missing or stale above."""
+        full = AssetStatus(self._statuses, self.asset, self.held)
+        full.upstream_stale = bad & self.held.published
+        known = vars(self)
+        vars(full).update((name, known[name]) for name in _OF_THE_CELL if name in known)
+        return full
+
+    def _made_by_another(self, recorded: Recorded, text: str) -> Bools:
+        none = nothing(self.space.size)
+        if not text or self.asset.external:
+            return none
+        found = self.held.made_by_another(recorded, self._statuses.id_of(text))
+        return none if found is None else found
 
 
 class Statuses:
@@ -129,6 +165,7 @@ class Statuses:
     def __init__(self, catalog: Catalog, reader: CellsReader, as_of: datetime) -> None:
         self.catalog = catalog
         self.as_of = as_of
+        self.moment = catalog.at(as_of)
         self._reader = reader
         self._held: dict[AssetKey, Held] = {}
         self._direct: dict[AssetKey, AssetStatus] = {}
@@ -154,8 +191,8 @@ class Statuses:
         """The status by the cell and its direct upstreams; `upstream_stale` is left empty."""
         known = self._direct.get(key)
         if known is None:
-            self.prefetch([key], ancestors=False)
-            known = self._direct[key] = self._compare(self.catalog.asset(key))
+            self._read([one for one in dict.fromkeys((key, *self._upstreams(key))) if one not in self._held])
+            known = self._direct[key] = AssetStatus(self, self.catalog.asset(key), self._held[key])
         return known
 
     def status(self, key: AssetKey) -> AssetStatus:
@@ -169,23 +206,38 @@ class Statuses:
 
     def expected_digest(self, asset: CatalogAsset) -> Hashes:
         """Per cell the digest of what its inputs hold now, modulo 2^64."""
-        total = np.zeros(self.catalog.space(asset.key, self.as_of).size, dtype=np.uint64)
-        for one in asset.inputs:
-            hashes = (
-                self.catalog.constant_hashes(one.upstream, self.as_of) if one.external else self.held(one.upstream).hash
-            )
-            total += self.edge(asset, one).sums(hashes) * np.uint64(input_factor(one.upstream_id, one.name))
+        total = np.zeros(self.space(asset.key).size, dtype=np.uint64)
+        for one, edge in self.links(asset):
+            factor = _factor(one.upstream_id, one.name)
+            if one.external:
+                total += edge.sums(self.catalog.constant_hashes(one.upstream, self.as_of)) * factor
+            elif edge.same:
+                self.held(one.upstream).add_hashes(total, factor)
+            else:
+                total += edge.sums(self.held(one.upstream).hash) * factor
         return total
+
+    def space(self, key: AssetKey) -> PartitionSpace:
+        """The partitions of an asset that exist."""
+        return self.moment.space(key)
+
+    def links(self, asset: CatalogAsset) -> tuple[Link, ...]:
+        """The inputs of an asset with their compiled mappings."""
+        return self.moment.links(asset)
 
     def edge(self, asset: CatalogAsset, one: CatalogInput) -> EdgeMap:
         """The compiled mapping of an input."""
-        return self.catalog.edge(asset.key, one, self.as_of)
+        return self.moment.edge(asset.key, one)
 
     def present(self, one: CatalogInput) -> Bools:
         """The upstream cells of an input that can be read."""
         if one.external:
-            return np.ones(self.catalog.space(one.upstream, self.as_of).size, dtype=np.bool_)
+            return everything(self.space(one.upstream).size)
         return self.held(one.upstream).published
+
+    def id_of(self, text: str) -> int:
+        """The interned id of a fingerprint of an asset that was read; 0 for one that no cell was made by."""
+        return self._ids.get(text, 0)
 
     def _not_known_above(self, key: AssetKey) -> set[AssetKey]:
         """The asset and its ancestors without a whole status yet; what is known is not walked through again."""
@@ -201,14 +253,20 @@ class Statuses:
         return [one.upstream for one in self.catalog.asset(key).inputs]
 
     def _read(self, keys: Collection[AssetKey]) -> None:
+        if not keys:
+            return
         assets = {self.catalog.assets[key].id: key for key in keys if not self.catalog.assets[key].constant}
         blocks = self._reader.blocks(assets) if assets else {}
         opened = self._reader.open_cells(assets) if assets else {}
         self._intern(keys)
         for key in keys:
             asset_id = self.catalog.assets[key].id
-            space = self.catalog.space(key, self.as_of)
-            self._held[key] = _empty(space.size) if asset_id not in assets else _fill(space, asset_id, blocks, opened)
+            space = self.space(key)
+            if asset_id not in assets:
+                self._held[key] = Constant(space)
+                continue
+            owned = {partition: _open_code(owner) for partition, owner in opened.get(asset_id, {}).items()}
+            self._held[key] = Held(space, blocks.get(asset_id, ()), owned)
 
     def _intern(self, keys: Iterable[AssetKey]) -> None:
         assets = [self.catalog.assets[key] for key in keys]
@@ -218,54 +276,31 @@ class Statuses:
         if texts:
             self._ids.update(self._reader.fingerprint_ids(texts))
 
-    def _compare(self, asset: CatalogAsset) -> AssetStatus:
-        space = self.catalog.space(asset.key, self.as_of)
-        none = np.zeros(space.size, dtype=np.bool_)
-        if asset.external:
-            held = self._held[asset.key]
-            if asset.constant:
-                held = Held(
-                    ~none, held.hash, held.digest, held.fingerprint, held.dependency, held.outcome, held.open_state
-                )
-            return AssetStatus(asset, space, held, none, none, none, none)
-        held = self._held[asset.key]
-        return AssetStatus(
-            asset=asset,
-            space=space,
-            held=held,
-            stale_code=held.published & self._differs(asset.spec.fingerprint, held.fingerprint),
-            stale_data=held.published & (self.expected_digest(asset) != held.digest),
-            stale_dependencies=held.published & self._differs(asset.dependency_hash, held.dependency),
-            upstream_stale=none,
-        )
-
-    def _differs(self, text: str, recorded: npt.NDArray[np.uint32]) -> Bools:
-        """Where the recorded id is of another text; what was never recorded is no change."""
-        if not text:
-            return np.zeros(len(recorded), dtype=np.bool_)
-        differs: Bools = np.not_equal(recorded, 0) & np.not_equal(recorded, self._ids.get(text, 0))
-        return differs
-
     def _spread(self, key: AssetKey) -> AssetStatus:
         direct = self.direct(key)
-        bad = np.zeros(direct.space.size, dtype=np.bool_)
-        own = [one for one in direct.asset.inputs if one.upstream == key]
-        for one in direct.asset.inputs:
-            if one.external or one.upstream == key:
-                continue
-            above = self._full[one.upstream]
-            bad |= self.edge(direct.asset, one).any(above.missing | above.stale | above.upstream_stale)
+        bad: Bools | None = None
+        own: list[EdgeMap] = []
+        for one, edge in self.links(direct.asset):
+            if one.upstream == key:
+                own.append(edge)
+            elif not one.external:
+                above = edge.any(self._full[one.upstream].lacking)
+                bad = above if bad is None else bad | above
         if own:
-            bad = _along([self.edge(direct.asset, one) for one in own], bad, direct)
-        return AssetStatus(
-            direct.asset,
-            direct.space,
-            direct.held,
-            direct.stale_code,
-            direct.stale_data,
-            direct.stale_dependencies,
-            bad & direct.held.published,
-        )
+            bad = _along(own, nothing(direct.space.size) if bad is None else bad, direct)
+        if bad is None:
+            return direct
+        return direct.below(bad)
+
+
+@lru_cache(maxsize=_FACTORS_KEPT)
+def _factor(upstream_id: AssetId, name: str) -> np.uint64:
+    """`input_factor`, which is asked for every input of every asset by every status."""
+    return np.uint64(input_factor(upstream_id, name))
+
+
+def _open_code(owner: OpenCell) -> int:
+    return _SHOWN[_OPEN_SHOWN.get(owner.state, str(owner.state))]
 
 
 def counts(status: AssetStatus, chosen: PartitionSet | None = None) -> dict[str, int]:
@@ -280,8 +315,6 @@ def bucket_counts(status: AssetStatus, edges: Iterable[tuple[int, int]]) -> list
 
 def where(status: AssetStatus, state: str) -> PartitionSet:
     """The cells that show a state; raises KeyError for a state that no cell can show."""
-    from partita.core.catalog.edges import set_of
-
     return set_of(status.shown == _SHOWN[state])
 
 
@@ -306,35 +339,3 @@ def _along(edges: Sequence[EdgeMap], bad: Bools, direct: AssetStatus) -> Bools:
         if any(reached[start:stop].any() for edge in edges for start, stop in edge.ranges_of(ordinal)):
             found[ordinal] = reached[ordinal] = True
     return found
-
-
-def _empty(size: int) -> Held:
-    return Held(
-        published=np.zeros(size, dtype=np.bool_),
-        hash=np.zeros(size, dtype=np.uint64),
-        digest=np.zeros(size, dtype=np.uint64),
-        fingerprint=np.zeros(size, dtype=np.uint32),
-        dependency=np.zeros(size, dtype=np.uint32),
-        outcome=np.zeros(size, dtype=np.uint8),
-        open_state=np.zeros(size, dtype=np.uint8),
-    )
-
-
-def _fill(space: PartitionSpace, asset_id: AssetId, blocks: Mapping, opened: Mapping) -> Held:  # type: ignore[type-arg]
-    held = _empty(space.size)
-    for block in blocks.get(asset_id, ()):
-        at = ordinals_of(space, block)
-        known = at >= 0
-        at = at[known]
-        held.published[at] = (block.flags[known] & PUBLISHED) > 0
-        held.outcome[at] = block.flags[known] >> OUTCOME_SHIFT
-        held.hash[at] = block.hash[known]
-        held.digest[at] = block.digest[known]
-        held.fingerprint[at] = block.fingerprint[known]
-        held.dependency[at] = block.dependency[known]
-    names = names_of(space)
-    for partition, owner in opened.get(asset_id, {}).items():
-        ordinal = names.find(partition)
-        if ordinal >= 0:
-            held.open_state[ordinal] = _SHOWN[_OPEN_SHOWN.get(owner.state, str(owner.state))]
-    return held

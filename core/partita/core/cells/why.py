@@ -6,9 +6,10 @@ decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from partita.assets import AssetKey
 from partita.core.catalog import Catalog, CatalogAsset
@@ -68,8 +69,15 @@ def why(catalog: Catalog, reader: CellsReader, as_of: datetime, key: str, partit
     return Why(asset.key, partition, state, sentence, tuple(reasons), owner.task_id if owner is not None else None)
 
 
+class DetailsReader(Protocol):
+    """The part of `CellsReader` that explaining needs."""
+
+    def details(self, cells: Collection[CellRef]) -> Mapping[CellRef, CellDetail]:
+        """The details of these cells; unknown ones are left out."""
+
+
 def moved_upstreams(
-    statuses: Statuses, reader: CellsReader, asset: CatalogAsset, ordinal: int, detail: CellDetail | None
+    statuses: Statuses, reader: DetailsReader, asset: CatalogAsset, ordinal: int, detail: CellDetail | None
 ) -> list[tuple[AssetKey, str]]:
     """The upstream cells whose version moved after the attempt that made this cell had read them, newest first."""
     if detail is None:
@@ -157,7 +165,7 @@ def _above(statuses: Statuses, status: AssetStatus, ordinal: int) -> Iterator[Ce
 def _first_bad(statuses: Statuses, status: AssetStatus, name: str, ordinal: int) -> tuple[AssetStatus, int] | None:
     one = next(found for found in status.asset.inputs if found.name == name)
     above = statuses.status(one.upstream)
-    bad = above.missing | above.stale | above.upstream_stale
+    bad = above.lacking
     for start, stop in statuses.edge(status.asset, one).ranges_of(ordinal):
         hits = bad[start:stop].nonzero()[0]
         if len(hits):

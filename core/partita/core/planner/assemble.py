@@ -7,16 +7,16 @@ start at once, whatever their asset waits for elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 import numpy as np
 
-from partita.assets import AssetKey
-from partita.core.catalog import Catalog, CatalogAsset, StepKey, set_of
+from partita.assets import AssetKey, PartitionSet
+from partita.core.catalog import Catalog, CatalogAsset, Moment, StepKey, set_of
 from partita.core.catalog.edges import Bools, EdgeMap, Ints, Levels, in_order, levels_of
 from partita.core.planner.batches import batches_of, one_level_each
 from partita.core.planner.decide import REASONS, Choice
 from partita.core.planner.encode import plan_hash
+from partita.core.planner.sequences import OneEach, Runs, compact, task_of_each
 from partita.core.planner.values import Blocked, Plan, PlannedAsset, PlannedStep, PlanRequest
 
 
@@ -24,94 +24,113 @@ def assemble(
     catalog: Catalog, request: PlanRequest, choices: Mapping[AssetKey, Choice], blocked: Sequence[Blocked]
 ) -> Plan:
     """The plan of these choices; `because`, pools, estimate and `joined` are still empty."""
-    steps: list[PlannedStep] = []
-    wave_of: dict[AssetKey, Levels] = {}
-    for step, members in catalog.steps.items():
-        if members[0].key in choices:
-            steps.append(_planned_step(catalog, request.as_of, step, members, choices, wave_of))
-    assets = tuple(
-        _planned_asset(catalog, catalog.assets[key], choices[key]) for key in catalog.graph.order if key in choices
-    )
+    moment = catalog.at(request.as_of)
+    assembly = _Assembly(moment, choices)
+    steps = tuple(assembly.step(step, members) for step, members in catalog.steps.items() if members[0].key in choices)
+    assets = tuple(assembly.asset(catalog.assets[key]) for key in catalog.graph.order if key in choices)
     snapshots = _snapshots(catalog, [*choices, *(one.key for one in blocked)])
     found = _ordered(catalog, blocked)
     return Plan(
         request=request,
         snapshots=snapshots,
         assets=assets,
-        steps=tuple(steps),
+        steps=steps,
         blocked=found,
-        hash=plan_hash(request, snapshots, assets, tuple(steps)),
+        hash=plan_hash(request, snapshots, assets, steps),
     )
 
 
-def _planned_asset(catalog: Catalog, asset: CatalogAsset, choice: Choice) -> PlannedAsset:
-    by_reason = {reason: set_of(np.equal(choice.reason, code)) for code, reason in enumerate(REASONS, start=1)}
-    return PlannedAsset(
-        key=asset.key,
-        asset_id=asset.id,
-        size=len(choice.run),
-        by_reason={reason: cells for reason, cells in by_reason.items() if cells},
-        conditional=set_of(choice.conditional),
-        keys=catalog.keys_digest(asset.key),
-    )
+class _Assembly:
+    """One plan while it is put together. Equal masks become one set: what follows one cause looks alike in asset after asset."""
+
+    def __init__(self, moment: Moment, choices: Mapping[AssetKey, Choice]) -> None:
+        self._moment = moment
+        self._choices = choices
+        self._waves: dict[AssetKey, Levels] = {}
+        """Of the assets decided so far, the wave of each cell; -1 for cells that are not planned."""
+        self._sets: dict[tuple[int, bytes], PartitionSet] = {}
+
+    def asset(self, asset: CatalogAsset) -> PlannedAsset:
+        """The planned cells of an asset by reason."""
+        choice = self._choices[asset.key]
+        occur = np.flatnonzero(np.bincount(choice.reason, minlength=len(REASONS) + 1)[1:])
+        return PlannedAsset(
+            key=asset.key,
+            asset_id=asset.id,
+            size=len(choice.run),
+            by_reason={REASONS[code]: self._set(choice.reason == code + 1) for code in occur.tolist()},
+            conditional=self._set(choice.conditional),
+            keys=self._moment.catalog.keys_digest(asset.key),
+        )
+
+    def step(self, key: StepKey, members: Sequence[CatalogAsset]) -> PlannedStep:
+        """The tasks of a step and their waves."""
+        run = self._choices[members[0].key].run
+        own = [edge for asset in members for one, edge in self._moment.links(asset) if one.upstream == asset.key]
+        batches = batches_of(members[0].spec.batch, self._moment.space(members[0].key), self._set(run))
+        if own:
+            batches = one_level_each(batches, levels_of(own))
+        batches = compact(batches)
+        after = self._after(members, len(run))
+        if isinstance(batches, OneEach) and not own:
+            here = np.where(run, after + np.int32(1), np.int32(-1))
+            waves = here[run]
+        else:
+            waves, here = _waves_of_tasks(batches, own, run, after)
+        for asset in members:
+            self._waves[asset.key] = here
+        return PlannedStep(
+            step=key,
+            assets=tuple(asset.key for asset in members),
+            batches=batches,
+            waves=Runs.of_array(waves),
+            conditional=Runs.of_array(self._conditional(members, run, batches)),
+        )
+
+    def _after(self, members: Sequence[CatalogAsset], size: int) -> Levels:
+        """Per cell the last wave of what it reads from this plan; -1 for none."""
+        found: Levels | None = None
+        for asset in members:
+            for one, edge in self._moment.links(asset):
+                if one.upstream in self._waves:
+                    above = edge.highest(self._waves[one.upstream])
+                    found = above if found is None else np.maximum(found, above)
+        return np.full(size, -1, dtype=np.int32) if found is None else found
+
+    def _conditional(self, members: Sequence[CatalogAsset], run: Bools, batches: Sequence[PartitionSet]) -> Bools:
+        """The tasks none of whose cells runs whatever comes out above."""
+        unsure = self._choices[members[0].key].conditional
+        for asset in members[1:]:
+            unsure = unsure & self._choices[asset.key].conditional
+        if isinstance(batches, OneEach):
+            return unsure[run]
+        surely = np.zeros(len(batches), dtype=np.bool_)
+        surely[task_of_each(batches, int(np.count_nonzero(run)))[~unsure[run]]] = True
+        return ~surely
+
+    def _set(self, mask: Bools) -> PartitionSet:
+        asked = (len(mask), np.packbits(mask).tobytes())
+        known = self._sets.get(asked)
+        if known is None:
+            known = self._sets[asked] = set_of(mask)
+        return known
 
 
-def _planned_step(
-    catalog: Catalog,
-    as_of: datetime,
-    step: StepKey,
-    members: Sequence[CatalogAsset],
-    choices: Mapping[AssetKey, Choice],
-    wave_of: dict[AssetKey, Levels],
-) -> PlannedStep:
-    run = choices[members[0].key].run
-    own = [
-        catalog.edge(asset.key, one, as_of) for asset in members for one in asset.inputs if one.upstream == asset.key
-    ]
-    batches = batches_of(members[0].spec.batch, catalog.space(members[0].key, as_of), set_of(run))
-    if own:
-        batches = one_level_each(batches, levels_of(own))
+def _waves_of_tasks(
+    batches: Sequence[PartitionSet], own: Sequence[EdgeMap], run: Bools, after: Levels
+) -> tuple[Levels, Levels]:
+    """The wave of each task, and of each cell."""
     task_of = np.full(len(run), -1, dtype=np.int64)
-    for index, batch in enumerate(batches):
-        for start, stop in batch.ranges:
-            task_of[start:stop] = index
-    waves = _waves(catalog, as_of, members, run, task_of, len(batches), wave_of)
+    task_of[run] = task_of_each(batches, int(np.count_nonzero(run)))
+    waves = np.zeros(len(batches), dtype=np.int32)
+    np.maximum.at(waves, task_of[run], after[run] + np.int32(1))
     _wait_for_own(own, run, task_of, waves)
-    here = np.where(run, waves[task_of], -1).astype(np.int32)
-    for asset in members:
-        wave_of[asset.key] = here
-    sure = np.logical_or.reduce([~choices[asset.key].conditional for asset in members]) & run
-    surely = np.zeros(len(batches), dtype=np.bool_)
-    surely[task_of[sure]] = True
-    return PlannedStep(
-        step=step,
-        assets=tuple(asset.key for asset in members),
-        batches=batches,
-        waves=tuple(waves.tolist()),
-        conditional=tuple((~surely).tolist()),
-    )
+    here = np.full(len(run), -1, dtype=np.int32)
+    here[run] = waves[task_of[run]]
+    return waves, here
 
 
-def _waves(
-    catalog: Catalog,
-    as_of: datetime,
-    members: Sequence[CatalogAsset],
-    run: Bools,
-    task_of: Ints,
-    tasks: int,
-    wave_of: Mapping[AssetKey, Levels],
-) -> Ints:
-    after = np.full(len(run), -1, dtype=np.int32)
-    for asset in members:
-        for one in asset.inputs:
-            if one.upstream in wave_of:
-                after = np.maximum(after, catalog.edge(asset.key, one, as_of).highest(wave_of[one.upstream]))
-    waves = np.zeros(tasks, dtype=np.int64)
-    np.maximum.at(waves, task_of[run], after[run] + 1)
-    return waves
-
-
-def _wait_for_own(own: Sequence[EdgeMap], run: Bools, task_of: Ints, waves: Ints) -> None:
+def _wait_for_own(own: Sequence[EdgeMap], run: Bools, task_of: Ints, waves: Levels) -> None:
     """Put each task after those of the earlier partitions that it reads of its own assets. Changes `waves`."""
     for ordinal in in_order(own, run) if own else ():
         task = task_of[ordinal]

@@ -7,7 +7,7 @@ is one task.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -27,38 +27,57 @@ from partita.assets.partitions.multi import ProductSpace
 from partita.assets.partitions.time import TimeSpace
 from partita.core.catalog.edges import Ints
 from partita.core.catalog.names import names_of
+from partita.core.planner.sequences import OneEach
 
 _DURATION = re.compile(r"(\d+)(min|h|d|w|mo|y)")
 _MONDAY = datetime(1970, 1, 5)  # noqa: DTZ001 - a local wall time
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a local wall time
 
 
-def batches_of(batch: BatchSpec, space: PartitionSpace, cells: PartitionSet) -> tuple[PartitionSet, ...]:
+def batches_of(batch: BatchSpec, space: PartitionSpace, cells: PartitionSet) -> Sequence[PartitionSet]:
     """The tasks of the planned `cells`, each as its partitions, in order of their first ones."""
     if not cells:
         return ()
     match batch:
         case SingleBatchSpec():
-            return tuple(PartitionSet(((one, one + 1),)) for one in cells)
+            return OneEach(cells)
         case UpToBatchSpec():
-            return tuple(cells.page(offset, batch.n) for offset in range(0, len(cells), batch.n))
+            return tuple(_up_to(batch.n, cells))
         case AnyBatchSpec():
             return (cells,)
         case PerBatchSpec():
             return _per(batch, space, cells)
 
 
-def one_level_each(batches: Iterable[PartitionSet], levels: Ints) -> tuple[PartitionSet, ...]:
+def one_level_each(batches: Sequence[PartitionSet], levels: Ints) -> Sequence[PartitionSet]:
     """The batches of a step that reads earlier partitions of itself: no task holds a partition and one that it needs.
 
     Of a time scheme each partition is a task; of a product those of one window stay together.
     """
+    if isinstance(batches, OneEach):
+        return batches
     found: list[PartitionSet] = []
     for batch in batches:
         ordinals = np.fromiter(batch, dtype=np.int64, count=len(batch))
         mine = levels[ordinals]
         found += [PartitionSet.from_ordinals(ordinals[mine == level].tolist()) for level in np.unique(mine)]
     return tuple(sorted(found, key=lambda one: one.first))
+
+
+def _up_to(n: int, cells: PartitionSet) -> Iterator[PartitionSet]:
+    part: list[tuple[int, int]] = []
+    room = n
+    for start, stop in cells.ranges:
+        at = start
+        while at < stop:
+            taken = min(room, stop - at)
+            part.append((at, at + taken))
+            at, room = at + taken, room - taken
+            if not room:
+                yield PartitionSet(tuple(part))
+                part, room = [], n
+    if part:
+        yield PartitionSet(tuple(part))
 
 
 def _per(batch: PerBatchSpec, space: PartitionSpace, cells: PartitionSet) -> tuple[PartitionSet, ...]:

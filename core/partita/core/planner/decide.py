@@ -15,12 +15,14 @@ import numpy.typing as npt
 
 from partita.assets import AssetKey
 from partita.core.catalog import Catalog, CatalogAsset, CatalogInput, set_of
-from partita.core.catalog.edges import Bools, EdgeMap, in_order
+from partita.core.catalog.edges import Bools, EdgeMap, in_order, nothing
 from partita.core.cells.status import AssetStatus, Statuses
 from partita.core.planner.targets import Targets, follows, wanted
 from partita.core.planner.values import Blocked, Reason
 
 Reasons = npt.NDArray[np.uint8]
+_Block = tuple[AssetKey, Bools, str, CatalogInput]
+"""Cells of an asset that cannot run, why, and the input that it is about."""
 REASONS = tuple(Reason)
 _CELLS_NAMED = 100  # of more blocked cells nobody is told which partitions they miss
 _KEYS_NAMED = 3
@@ -61,7 +63,8 @@ class _Own:
 
 @dataclass(slots=True)
 class _Draft:
-    """One member of a step while its step is decided."""
+    """One member of a step while its step is decided. Where the step reads earlier partitions of itself, `_along` adds to
+    `follows` and `surely`; else they may be masks of others."""
 
     asset: CatalogAsset
     status: AssetStatus
@@ -75,104 +78,139 @@ class _Draft:
     """Of these, the ones whose inputs will change whatever comes out: a missing upstream is made."""
 
 
+@dataclass(slots=True)
+class _Deciding:
+    """What is known of the steps that are decided already, worked out once for all their consumers."""
+
+    statuses: Statuses
+    targets: Targets
+    decided: Decided
+    refused: dict[AssetKey, Bools] = field(default_factory=dict)
+    """Cells that would run but are blocked; assets without any are left out."""
+    made: dict[AssetKey, Bools] = field(default_factory=dict)
+    """Missing cells that will run; assets without any are left out."""
+    gone: dict[AssetKey, Bools | None] = field(default_factory=dict)
+    """Cells that are not there and will not be; None for no cell."""
+
+    def gone_of(self, one: CatalogInput) -> Bools | None:
+        """The upstream cells of an input that nobody will be able to read."""
+        if one.external:
+            return None
+        key = one.upstream
+        if key not in self.gone:
+            gone: Bools = ~self.statuses.present(one)
+            above = self.decided.choices.get(key)
+            if above is not None:
+                gone &= ~above.run
+            self.gone[key] = gone if gone.any() else None
+        return self.gone[key]
+
+
 def decide(catalog: Catalog, statuses: Statuses, targets: Targets) -> Decided:
     """Choose the cells of a plan."""
-    decided = Decided()
-    refused: dict[AssetKey, Bools] = {}
+    deciding = _Deciding(statuses, targets, Decided())
     asked_for = {**targets.added, **targets.cells}.keys()
     statuses.prefetch(asked_for, ancestors=False)
     for members in catalog.steps.values():
         if any(asset.key in asked_for for asset in members):
-            _decide_step(statuses, targets, members, decided, refused)
-    return decided
+            _decide_step(deciding, members)
+    return deciding.decided
 
 
-def _decide_step(
-    statuses: Statuses,
-    targets: Targets,
-    members: Sequence[CatalogAsset],
-    decided: Decided,
-    refused: dict[AssetKey, Bools],
-) -> None:
-    drafts = [_draft(statuses, targets, asset, decided) for asset in members]
-    run = np.logical_or.reduce([draft.asked | draft.follows for draft in drafts])
-    may = np.logical_or.reduce([draft.may for draft in drafts])
+def _decide_step(deciding: _Deciding, members: Sequence[CatalogAsset]) -> None:
+    decided = deciding.decided
+    drafts = [_draft(deciding, asset) for asset in members]
+    run: Bools = drafts[0].asked | drafts[0].follows
+    may = drafts[0].may
+    for draft in drafts[1:]:
+        run |= draft.asked
+        run |= draft.follows
+        may = np.logical_or(may, draft.may)
     if not run.any():
         return
-    inside = {asset.key for asset in members}
-    blocked: list[tuple[AssetKey, Bools, str, CatalogInput]] = []
-    for draft in drafts:
-        for one in draft.asset.inputs:
-            if one.upstream not in inside:
-                blocked += [
-                    (draft.asset.key, *what) for what in _missing_above(statuses, draft.asset, one, decided, refused)
-                ]
-    stopped = np.logical_or.reduce([mask for _, mask, _, _ in blocked] or [np.zeros(len(run), dtype=np.bool_)])
+    blocked, own = _upstreams(deciding, drafts)
+    stopped = np.zeros(len(run), dtype=np.bool_) if blocked or own else nothing(len(run))
+    for _, mask, _, _ in blocked:
+        stopped |= mask
     if any(asset.unresolved for asset in members):
         _block_unloaded(members, run, decided)
         stopped = np.ones(len(run), dtype=np.bool_)
-    own = [
-        _Own(statuses.edge(draft.asset, one), draft, one)
-        for draft in drafts
-        for one in draft.asset.inputs
-        if one.upstream == draft.asset.key
-    ]
     if own:
         ends = _along(own, run, may, stopped)
         blocked += [
             (mine.draft.asset.key, mask, "upstream_missing", mine.input) for mine, mask in zip(own, ends, strict=True)
         ]
     for key, mask, reason, one in blocked:
-        _note_blocked(statuses, decided, key, mask & run, reason, one)
-    for draft in drafts:
-        refused[draft.asset.key] = run & stopped
-    run &= ~stopped
-    if run.any():
+        _note_blocked(deciding, key, mask & run, reason, one)
+    if stopped is not nothing(len(run)):
         for draft in drafts:
-            decided.choices[draft.asset.key] = _choice(draft, run, alone=len(drafts) == 1)
+            deciding.refused[draft.asset.key] = run & stopped
+        run &= ~stopped
+        if not run.any():
+            return
+    for draft in drafts:
+        decided.choices[draft.asset.key] = _choice(draft, run, alone=len(drafts) == 1)
+        makes = run & draft.status.missing
+        if makes.any():
+            deciding.made[draft.asset.key] = makes
 
 
-def _draft(statuses: Statuses, targets: Targets, asset: CatalogAsset, decided: Decided) -> _Draft:
+def _upstreams(deciding: _Deciding, drafts: Sequence[_Draft]) -> tuple[list[_Block], list[_Own]]:
+    """What the upstreams of a step keep from running, and its dependencies on itself."""
+    inside = {draft.asset.key for draft in drafts}
+    blocked: list[_Block] = []
+    own: list[_Own] = []
+    for draft in drafts:
+        for one, edge in deciding.statuses.links(draft.asset):
+            if one.upstream == draft.asset.key:
+                own.append(_Own(edge, draft, one))
+            elif one.upstream not in inside:
+                blocked += [(draft.asset.key, *what) for what in _missing_above(deciding, one, edge)]
+    return blocked, own
+
+
+def _draft(deciding: _Deciding, asset: CatalogAsset) -> _Draft:
+    statuses, targets = deciding.statuses, deciding.targets
     status = statuses.direct(asset.key)
-    none = np.zeros(status.space.size, dtype=np.bool_)
-    selected = targets.cells.get(asset.key, none)
-    added = targets.added.get(asset.key, none)
-    more = targets.mode_of_added()
-    asked = (selected & wanted(status, targets.mode)) | (added & wanted(status, more))
-    may = none.copy()
-    if follows(targets.mode):
-        may |= selected
-    if follows(more):
-        may |= added
-    changed, surely = none.copy(), none.copy()
-    for one in asset.inputs:
-        above = decided.choices.get(one.upstream)
-        if above is None or one.upstream == asset.key:
-            continue
-        edge = statuses.edge(asset, one)
-        changed |= edge.any(above.run)
-        surely |= edge.any(above.run & statuses.direct(one.upstream).missing)
-    return _Draft(asset, status, asked, may, changed & may, surely)
+    size = status.space.size
+    asked = may = changed = surely = nothing(size)
+    for cells, mode in ((targets.cells, targets.mode), (targets.added, targets.mode_of_added())):
+        chosen = cells.get(asset.key)
+        if chosen is not None:
+            asked = _either(asked, chosen & wanted(status, mode))
+            may = _either(may, chosen) if follows(mode) else may
+    own = False
+    for one, edge in statuses.links(asset):
+        if one.upstream == asset.key:
+            own = True
+        elif (above := deciding.decided.choices.get(one.upstream)) is not None:
+            changed = _either(changed, edge.any(above.run))
+            made = deciding.made.get(one.upstream)
+            if made is not None:
+                surely = _either(surely, edge.any(made))
+    follow = changed & may if changed is not nothing(size) else changed
+    if own:
+        follow, surely = follow.copy(), surely.copy()
+    return _Draft(asset, status, asked, may, follow, surely)
 
 
-def _missing_above(
-    statuses: Statuses, asset: CatalogAsset, one: CatalogInput, decided: Decided, refused: dict[AssetKey, Bools]
-) -> Iterator[tuple[Bools, str, CatalogInput]]:
-    edge = statuses.edge(asset, one)
-    if edge.absent.any():
+def _either(left: Bools, right: Bools) -> Bools:
+    """Both; where the left is no cell at all, the right itself."""
+    return right if left is nothing(len(left)) else left | right
+
+
+def _missing_above(deciding: _Deciding, one: CatalogInput, edge: EdgeMap) -> Iterator[tuple[Bools, str, CatalogInput]]:
+    if edge.any_absent:
         yield edge.absent, "upstream_absent", one
-    gone = ~statuses.present(one)
-    above = decided.choices.get(one.upstream)
-    if above is not None:
-        gone &= ~above.run
-    if not gone.any():
+    gone = deciding.gone_of(one)
+    if gone is None:
         return
-    stopped = refused.get(one.upstream, np.zeros(len(gone), dtype=np.bool_))
+    stopped = deciding.refused.get(one.upstream, nothing(len(gone)))
     by_blocked = edge.any(gone & stopped)
     if by_blocked.any():
         yield by_blocked, "upstream_blocked", one
     rest = gone & ~stopped
-    under_way = edge.any(rest & statuses.direct(one.upstream).open) & ~by_blocked
+    under_way = edge.any(rest & deciding.statuses.direct(one.upstream).open) & ~by_blocked
     if under_way.any():
         yield under_way, "upstream_in_progress", one
     missing = edge.any(rest) & ~by_blocked & ~under_way
@@ -202,49 +240,50 @@ def _along(own: Sequence[_Own], run: Bools, may: Bools, stopped: Bools) -> list[
 def _choice(draft: _Draft, run: Bools, *, alone: bool) -> Choice:
     """The reasons of one member. A member that is fresh runs because its group does."""
     status = draft.status
-    reason = np.zeros(len(run), dtype=np.uint8)
-    reason[run] = _CODE[Reason.FORCED]
+    reason = np.full(len(run), _CODE[Reason.FORCED], dtype=np.uint8)
     followed = run & draft.follows
-    reason[followed] = _CODE[Reason.STALE_DATA]
-    for why, mask in (
-        (Reason.STALE_DATA, status.stale_data),
-        (Reason.STALE_DEPENDENCIES, status.stale_dependencies),
-        (Reason.STALE_CODE, status.stale_code),
-        (Reason.MISSING, status.missing),
-        (Reason.FAILED, status.failed),
-    ):
-        reason[run & mask] = _CODE[why]
-    conditional = followed & ~draft.asked & ~draft.surely
+    _put(reason, _CODE[Reason.STALE_DATA], followed)
+    if (run & ~(status.missing | status.failed)).any():  # else nobody asks whether they are stale
+        _put(reason, _CODE[Reason.STALE_DATA], status.stale_data)
+        _put(reason, _CODE[Reason.STALE_DEPENDENCIES], status.stale_dependencies)
+        _put(reason, _CODE[Reason.STALE_CODE], status.stale_code)
+    _put(reason, _CODE[Reason.MISSING], status.missing)
+    _put(reason, _CODE[Reason.FAILED], status.failed)
+    reason *= run
+    conditional = followed & ~draft.asked
+    conditional &= ~draft.surely
     if not alone:
         conditional &= ~(status.missing | status.stale | status.failed)
-    return Choice(run.copy(), reason, conditional)
+    return Choice(run if alone else run.copy(), reason, conditional)
 
 
-def _note_blocked(
-    statuses: Statuses, decided: Decided, key: AssetKey, mask: Bools, reason: str, one: CatalogInput
-) -> None:
+def _put(reasons: Reasons, code: int, mask: Bools) -> None:
+    """Give these cells a reason, whatever they had. Changes `reasons`."""
+    if mask is not nothing(len(mask)):
+        np.copyto(reasons, np.uint8(code), where=mask)
+
+
+def _note_blocked(deciding: _Deciding, key: AssetKey, mask: Bools, reason: str, one: CatalogInput) -> None:
     if not mask.any():
         return
     absent: tuple[str, ...] = ()
     if reason == "upstream_absent":
-        edge = statuses.edge(statuses.catalog.assets[key], one)
+        edge = deciding.statuses.edge(deciding.statuses.catalog.assets[key], one)
         absent = edge.mapped(int(np.flatnonzero(mask)[0])).absent
     elif reason == "upstream_missing" and one.upstream != key:
-        absent = _missing_keys(statuses, decided, key, mask, one)
-    decided.blocked.append(Blocked(key, set_of(mask), reason, one.upstream, absent))
+        absent = _missing_keys(deciding, key, mask, one)
+    deciding.decided.blocked.append(Blocked(key, set_of(mask), reason, one.upstream, absent))
 
 
-def _missing_keys(
-    statuses: Statuses, decided: Decided, key: AssetKey, mask: Bools, one: CatalogInput
-) -> tuple[str, ...]:
+def _missing_keys(deciding: _Deciding, key: AssetKey, mask: Bools, one: CatalogInput) -> tuple[str, ...]:
     """The partitions of the upstream that keep these cells from running, when they are few; else none."""
+    statuses = deciding.statuses
     ordinals = np.flatnonzero(mask)
     if len(ordinals) > _CELLS_NAMED:
         return ()
-    gone = ~statuses.present(one)
-    above = decided.choices.get(one.upstream)
-    if above is not None:
-        gone &= ~above.run
+    gone = deciding.gone_of(one)
+    if gone is None:
+        return ()
     edge = statuses.edge(statuses.catalog.assets[key], one)
     needed = np.zeros(len(gone), dtype=np.bool_)
     for ordinal in ordinals:

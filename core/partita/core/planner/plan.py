@@ -15,8 +15,9 @@ import numpy as np
 from partita.assets import AssetKey, PartitaError
 from partita.core.catalog import Catalog, StepKey
 from partita.core.catalog.dynamic import KeysAt
+from partita.core.catalog.inputs import upstream_cells
 from partita.core.cells.status import Statuses
-from partita.core.cells.values import CellsReader
+from partita.core.cells.values import CellDetail, CellsReader
 from partita.core.cells.why import moved_upstreams
 from partita.core.planner.assemble import assemble
 from partita.core.planner.decide import Decided, decide
@@ -24,7 +25,7 @@ from partita.core.planner.diff import keys_difference, plan_difference
 from partita.core.planner.estimate import Durations, estimate
 from partita.core.planner.pools import CREATED_SLOTS, pool_demand
 from partita.core.planner.targets import find_targets
-from partita.core.planner.values import Plan, PlanRequest, Pressure, Reason
+from partita.core.planner.values import Plan, PlannedAsset, PlanRequest, Pressure, Reason
 from partita.core.store.values import CellRef
 
 
@@ -116,30 +117,61 @@ def _content(catalog: Catalog, statuses: Statuses, request: PlanRequest) -> tupl
 
 
 def _joined(statuses: Statuses, decided: Decided) -> int:
-    return sum(int(np.count_nonzero(choice.run & statuses.direct(key).open)) for key, choice in decided.choices.items())
+    """Cells that an open task owns already."""
+    under_way = (
+        (choice, statuses.direct(key)) for key, choice in decided.choices.items() if statuses.held(key).any_open
+    )
+    return sum(int(np.count_nonzero(choice.run & status.open)) for choice, status in under_way)
 
 
 def _because(statuses: Statuses, reader: CellsReader, found: Plan) -> dict[AssetKey, AssetKey]:
     """Per asset with stale data, the upstream that moved for its first such cell, or that is planned above it."""
     planned = {asset.key for asset in found.assets}
+    stale = [one for one in found.assets if Reason.STALE_DATA in one.by_reason]
+    first = {one.key: at for one in stale if (at := _first_stale(statuses, one)) is not None}
+    moved = _moved(statuses, reader, first)
     named: dict[AssetKey, AssetKey] = {}
-    for one in found.assets:
-        cells = one.by_reason.get(Reason.STALE_DATA)
-        if not cells:
-            continue
-        asset = statuses.catalog.assets[one.key]
-        direct = statuses.direct(one.key).stale_data
-        first = next((ordinal for ordinal in cells if direct[ordinal]), None)
-        if first is not None:
-            ref = CellRef(asset.id, statuses.catalog.space(one.key, found.as_of).key_at(first))
-            moved = moved_upstreams(statuses, reader, asset, first, reader.details([ref]).get(ref))
-            if moved:
-                named[one.key] = moved[0][0]
-                continue
-        above = next((upstream.upstream for upstream in asset.inputs if upstream.upstream in planned), None)
+    for one in stale:
+        inputs = statuses.catalog.assets[one.key].inputs
+        above = moved.get(one.key) or next((up.upstream for up in inputs if up.upstream in planned), None)
         if above is not None:
             named[one.key] = above
     return named
+
+
+def _first_stale(statuses: Statuses, one: PlannedAsset) -> int | None:
+    """The first cell that is planned because its inputs moved already."""
+    moved = np.flatnonzero(statuses.direct(one.key).stale_data).tolist()
+    return next((at for at in moved if at in one.by_reason[Reason.STALE_DATA]), None)
+
+
+def _moved(statuses: Statuses, reader: CellsReader, first: Mapping[AssetKey, int]) -> dict[AssetKey, AssetKey]:
+    """Per asset the upstream that moved last for this cell; read in two statements, however many assets there are."""
+    if not first:
+        return {}
+    assets = statuses.catalog.assets
+    refs = {key: CellRef(assets[key].id, statuses.space(key).key_at(at)) for key, at in first.items()}
+    own = reader.details(list(refs.values()))
+    above = {
+        ref
+        for key, at in first.items()
+        if refs[key] in own
+        for cells in upstream_cells(statuses.catalog, assets[key], statuses.as_of, at).values()
+        for ref in cells
+    }
+    known = _Known(reader.details(list(above)) if above else {})
+    named = {key: moved_upstreams(statuses, known, assets[key], at, own.get(refs[key])) for key, at in first.items()}
+    return {key: cells[0][0] for key, cells in named.items() if cells}
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Details that were read before."""
+
+    known: Mapping[CellRef, CellDetail]
+
+    def details(self, cells: Collection[CellRef]) -> Mapping[CellRef, CellDetail]:
+        return {cell: self.known[cell] for cell in cells if cell in self.known}
 
 
 def _pressure(catalog: Catalog, reader: PlanReader, found: Plan) -> tuple[Pressure, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from partita.assets.partitions.multi import ProductSpace
 from partita.assets.partitions.time import TimeSpace
 from partita.assets.selection import select_assets
 from partita.core.catalog import Catalog, mask_of, set_of
-from partita.core.catalog.edges import Bools
+from partita.core.catalog.edges import Bools, everything, nothing
 from partita.core.cells.status import AssetStatus, Statuses
 from partita.core.planner.values import DEFAULT_MODE, MODES, PlanRequest
 
@@ -47,8 +48,9 @@ def find_targets(catalog: Catalog, statuses: Statuses, request: PlanRequest) -> 
     for key in select_assets(catalog.graph, request.selection):
         if catalog.assets[key].external:
             continue
-        space = catalog.space(key, request.as_of)
-        selected[key] = mask_of(_partitions(key, space, request, statuses), space.size)
+        space = statuses.space(key)
+        chosen = _partitions(key, space, request, statuses)
+        selected[key] = everything(space.size) if len(chosen) == space.size else mask_of(chosen, space.size)
     targets = Targets(selected, request.mode)
     added: dict[AssetKey, Bools] = {}
     if request.upstream:
@@ -61,15 +63,9 @@ def find_targets(catalog: Catalog, statuses: Statuses, request: PlanRequest) -> 
 def wanted(status: AssetStatus, mode: tuple[str, ...]) -> Bools:
     """The cells that a mode asks for."""
     if "all" in mode:
-        return np.ones(status.space.size, dtype=np.bool_)
-    found = np.zeros(status.space.size, dtype=np.bool_)
-    if "missing" in mode:
-        found |= status.missing
-    if "failed" in mode:
-        found |= status.failed
-    if "stale" in mode:
-        found |= status.stale
-    return found
+        return everything(status.space.size)
+    asked: list[Bools] = [getattr(status, word) for word in ("missing", "failed", "stale") if word in mode]
+    return reduce(np.logical_or, asked) if asked else nothing(status.space.size)
 
 
 def with_status(status: AssetStatus, word: str) -> PartitionSet:

@@ -5,7 +5,8 @@ Cells are sets of ordinals over the partitions that exist at the plan's `as_of`,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -16,6 +17,7 @@ from typing import Any
 from partita.assets import AssetKey, PartitionSet
 from partita.core.catalog import StepKey
 from partita.core.planner.estimate_values import Estimate
+from partita.core.planner.sequences import Runs, between
 from partita.core.store.values import AssetId
 
 DEFAULT_MODE = ("missing", "failed", "stale")
@@ -103,13 +105,42 @@ class PlannedAsset:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """The tasks of one step: `batches[i]` are the partitions of the task in wave `waves[i]`."""
+    """The tasks of one step: `batches[i]` are the partitions of the task in wave `waves[i]`.
+
+    The sequences cost by their runs (`sequences.py`): walk over them only to launch.
+    """
 
     step: StepKey
     assets: tuple[AssetKey, ...]
-    batches: tuple[PartitionSet, ...]
-    waves: tuple[int, ...]
-    conditional: tuple[bool, ...]
+    batches: Sequence[PartitionSet]
+    waves: Runs[int]
+    conditional: Runs[bool]
+
+    @property
+    def first_wave(self) -> int:
+        """The wave of its earliest task."""
+        return min(self.waves.values)
+
+    @property
+    def last_wave(self) -> int:
+        """The wave of its last task."""
+        return max(self.waves.values)
+
+    def cells_by_wave(self) -> Mapping[int, PartitionSet]:
+        """The partitions of the tasks of each wave."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        at = 0
+        for wave, n in self.waves.runs:
+            found.setdefault(wave, []).extend(between(self.batches, at, at + n).ranges)
+            at += n
+        return {wave: PartitionSet.from_ranges(ranges) for wave, ranges in found.items()}
+
+    def tasks_by_wave(self) -> Mapping[int, int]:
+        """How many tasks each wave has."""
+        found: Counter[int] = Counter()
+        for wave, n in self.waves.runs:
+            found[wave] += n
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +194,7 @@ class Plan:
     @property
     def cell_count(self) -> int:
         """How many cells are planned."""
-        return sum(len(asset.cells) for asset in self.assets)
+        return sum(len(cells) for asset in self.assets for cells in asset.by_reason.values())
 
     @property
     def task_count(self) -> int:
@@ -182,19 +213,17 @@ class Plan:
 
     def wave_count(self) -> int:
         """How many waves the plan has."""
-        return 1 + max((max(step.waves) for step in self.steps), default=-1)
+        return 1 + max((step.last_wave for step in self.steps), default=-1)
 
     def cells_by_wave(self) -> tuple[Mapping[AssetKey, PartitionSet], ...]:
         """Per wave the cells by asset."""
-        waves: list[dict[AssetKey, list[tuple[int, int]]]] = [{} for _ in range(self.wave_count())]
+        waves: list[dict[AssetKey, PartitionSet]] = [{} for _ in range(self.wave_count())]
         planned = {asset.key: asset.cells for asset in self.assets}
         for step in self.steps:
-            for batch, wave in zip(step.batches, step.waves, strict=True):
-                for key in step.assets:
-                    waves[wave].setdefault(key, []).extend((batch & planned[key]).ranges)
-        return tuple(
-            {key: PartitionSet.from_ranges(ranges) for key, ranges in wave.items() if ranges} for wave in waves
-        )
+            for wave, cells in step.cells_by_wave().items():
+                mine = ((key, cells & planned[key]) for key in step.assets)
+                waves[wave].update((key, found) for key, found in mine if found)
+        return tuple(waves)
 
     def __repr__(self) -> str:
         return (

@@ -31,7 +31,9 @@ class Waves:
 
 def alike_waves(plan: Plan) -> list[Waves]:
     """All waves in order, alike ones in a row together."""
-    tasks = Counter(wave for step in plan.steps for wave in step.waves)
+    tasks: Counter[int] = Counter()
+    for step in plan.steps:
+        tasks.update(step.tasks_by_wave())
     found: list[Waves] = []
     for index, wave in enumerate(plan.cells_by_wave()):
         one = Waves(index, 1, {key: len(cells) for key, cells in wave.items()}, tasks[index])

@@ -89,7 +89,7 @@ def _asset(
             if cells
         },
         tasks=len(step.batches),
-        wave=min(step.waves),
+        wave=step.first_wave,
         mean_s=None if time is None else time.mean_s,
         samples=0 if time is None else time.n,
     )
