@@ -10,8 +10,9 @@ from importlib.util import find_spec
 
 import harness
 from planner_rows.model import map_dims, map_time, windows
+from planner_rows.think import one_change, plan_missing, plan_stale
 
-ROWS = (windows, map_time, map_dims)
+ROWS = (windows, map_time, map_dims, plan_missing, plan_stale, one_change)
 
 
 def main() -> None:

@@ -79,13 +79,13 @@ class Warehouse:
     pages: Pages
     as_of: datetime
 
-    def touch(self, asset: int, ordinals: Sequence[int]) -> None:
-        """Another version in these cells, as if others had been published; their own inputs stay as consumed."""
+    def touch(self, asset: int, ordinals: Sequence[int], by: int = 1) -> None:
+        """Other versions in these cells, as if others had been published; what reads them stays as it was made."""
         asset_id = self.catalog.assets[self.names[asset]].id
         for at, block in enumerate(self.pages.held[asset_id]):
             mine = [one - at * PAGE_CELLS for one in ordinals if 0 <= one - at * PAGE_CELLS < len(block.keys)]
             hashes = block.hash.copy()
-            hashes[mine] += np.uint64(1)
+            hashes[mine] += np.uint64(by % 2**64)
             self.pages.held[asset_id][at] = replace(block, hash=hashes)
 
 
@@ -104,17 +104,14 @@ def build(assets: int, partitions: int, holes: Masks | None = None) -> Warehouse
         hashes[holes] = 0
     made = Warehouse(names, inputs, catalog, Pages(), as_of)
     starts = range(0, partitions, PAGE_CELLS)
-    tokens = [
-        block_of([CellRow(key, None, None, None, None, None) for key in keys[at : at + PAGE_CELLS]]) for at in starts
-    ]
+    named: dict[bytes, CellBlock] = {}
     for one, name in enumerate(names):
         digest = np.zeros(partitions, dtype=np.uint64)
         for above in inputs[one]:
             digest += hashes[above] * np.uint64(input_factor(ids[names[above]], names[above]))
         here = np.ones(partitions, dtype=np.bool_) if holes is None else ~holes[one]
         made.pages.held[ids[name]] = [
-            _block(page, hashes[one, at : at + PAGE_CELLS], digest[at : at + PAGE_CELLS], here[at : at + PAGE_CELLS])
-            for at, page in zip(starts, tokens, strict=True)
+            _block(named, keys, at, hashes[one], digest, here) for at in starts if here[at : at + PAGE_CELLS].any()
         ]
     return made
 
@@ -145,19 +142,20 @@ def _catalog(names: Sequence[AssetKey], inputs: Sequence[Sequence[int]], ids: Ma
     return Catalog([StoredSnapshot(LocationId(1), "warehouse", SnapshotId(1), "v1", snapshot)], ids)
 
 
-def _block(page: CellBlock, hashes: Hashes, digest: Hashes, here: Masks) -> CellBlock:
-    """The page with these columns; of the cells that are there only."""
-    n = int(here.sum())
-    keys, token = page.keys, page.token
-    if n < len(here):
-        rows = [CellRow(page.keys[at], None, None, None, None, None) for at in np.flatnonzero(here)]
-        fewer = block_of(rows)
-        keys, token = fewer.keys, fewer.token
-    return CellBlock(
-        keys=keys,
-        token=token,
-        hash=hashes[here],
-        digest=digest[here],
+def _block(
+    named: dict[bytes, CellBlock], keys: Sequence[str], at: int, hashes: Hashes, digest: Hashes, here: Masks
+) -> CellBlock:
+    """The page that begins at an ordinal, with the cells that are there; `named` remembers pages by their keys."""
+    page = slice(at, at + PAGE_CELLS)
+    chosen = np.flatnonzero(here[page]) + at
+    asked = chosen.tobytes()
+    if asked not in named:
+        named[asked] = block_of([CellRow(keys[one], None, None, None, None, None) for one in chosen.tolist()])
+    n = len(chosen)
+    return replace(
+        named[asked],
+        hash=hashes[chosen],
+        digest=digest[chosen],
         fingerprint=np.full(n, _INTERNED["code"], dtype=np.uint32),
         dependency=np.full(n, _INTERNED["dependencies"], dtype=np.uint32),
         flags=np.full(n, PUBLISHED | Outcome.PUBLISHED << OUTCOME_SHIFT, dtype=np.uint8),

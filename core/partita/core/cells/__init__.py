@@ -1,6 +1,7 @@
 """The status of cells, by asset as arrays, from packed pages and what is not folded into them yet."""
 
 from partita.core.cells.fold import fold_pages
+from partita.core.cells.live import Live, Moved
 from partita.core.cells.old import HeldBack, held_back
 from partita.core.cells.status import STATES, AssetStatus, Statuses, bucket_counts, counts, where
 from partita.core.cells.values import (
@@ -22,6 +23,8 @@ __all__ = [
     "CellRow",
     "CellsReader",
     "HeldBack",
+    "Live",
+    "Moved",
     "OpenCell",
     "Outcome",
     "Statuses",

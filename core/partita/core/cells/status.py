@@ -287,7 +287,8 @@ class Statuses:
                 above = edge.any(self._full[one.upstream].lacking)
                 bad = above if bad is None else bad | above
         if own:
-            bad = _along(own, nothing(direct.space.size) if bad is None else bad, direct)
+            holds = (direct.missing & ~direct.skipped) | direct.stale
+            bad = along_own(own, nothing(direct.space.size) if bad is None else bad, holds)
         if bad is None:
             return direct
         return direct.below(bad)
@@ -331,10 +332,14 @@ def _named(tally: npt.NDArray[np.int64]) -> dict[str, int]:
     return {state: int(n) for state, n in zip(STATES, tally, strict=True) if n}
 
 
-def _along(edges: Sequence[EdgeMap], bad: Bools, direct: AssetStatus) -> Bools:
-    """Carry what is bad along the self-dependencies, earlier partitions first. A skipped one satisfies them."""
+def along_own(edges: Sequence[EdgeMap], bad: Bools, holds: Bools) -> Bools:
+    """Carry what is bad along the self-dependencies of an asset, earlier partitions first.
+
+    `holds` marks the cells that keep later ones from being fresh by themselves: stale ones, and missing ones that no attempt
+    chose to skip.
+    """
     found = bad.copy()
-    reached = found | (direct.missing & ~direct.skipped) | direct.stale
+    reached = found | holds
     for ordinal in in_order(edges, ~found):
         if any(reached[start:stop].any() for edge in edges for start, stop in edge.ranges_of(ordinal)):
             found[ordinal] = reached[ordinal] = True
