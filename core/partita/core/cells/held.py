@@ -7,6 +7,7 @@ partitions of an asset in order, its columns are looked at as they are and nothi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -17,12 +18,13 @@ from partita.core.catalog.edges import Bools, Hashes
 from partita.core.catalog.names import names_of
 from partita.core.cells.lazy import Lazy
 from partita.core.cells.ordinals import Place, place_of
-from partita.core.cells.values import OUTCOME_SHIFT, PUBLISHED, CellBlock
+from partita.core.cells.values import OUTCOME_SHIFT, PUBLISHED, CellBlock, Outcome
 
 Codes = npt.NDArray[np.uint8]
 Ids = npt.NDArray[np.uint32]
 
 
+_ORDINARY = bytes([PUBLISHED | Outcome.PUBLISHED << OUTCOME_SHIFT])
 Recorded = Literal["fingerprint", "dependency"]
 
 
@@ -54,11 +56,6 @@ class Held:
         """The hashes of the data versions; 0 where there is none."""
         return self._column("hash", np.uint64)
 
-    @property
-    def digest(self) -> Hashes:
-        """The digests of the inputs that were consumed. Compared once, and not kept."""
-        return self._column("digest", np.uint64)
-
     def made_by_another(self, recorded: Recorded, today: int) -> Bools | None:
         """The cells made by another code, or from other dependencies, than today's (an interned id); None for no cell.
 
@@ -67,14 +64,11 @@ class Held:
         found: Bools | None = None
         for place, block in zip(self._places, self._blocks, strict=True):
             column: Ids = getattr(block, recorded)
-            differs = column != today
-            if not differs.any():
-                if found is not None:
-                    _lay(found, place, differs)
-                continue
             if found is None:
+                if column.tobytes() == _repeated(today, len(column)):
+                    continue  # made as today, all of them: the usual case by far, and this is the cheapest way to see it
                 found = np.zeros(self.space.size, dtype=np.bool_)
-            _lay(found, place, differs & (column != 0))
+            _lay(found, place, (column != today) & (column != 0))
         return None if found is None else found & self.published
 
     def add_hashes(self, total: Hashes, factor: np.uint64) -> None:
@@ -83,7 +77,27 @@ class Held:
             total += self.hash * factor
             return
         for place, block in zip(self._places, self._blocks, strict=True):
-            total[place] += block.hash * factor
+            if isinstance(place, slice):
+                part = total[place]
+                np.add(part, block.hash * factor, out=part)
+            else:
+                total[place] += block.hash * factor
+
+    def consumed_another(self, expected: Hashes) -> Bools:
+        """The published cells whose inputs hold something else than what they were made from."""
+        if not self._apart:
+            found: Bools = self._column("digest", np.uint64) != expected
+        else:
+            found = np.zeros(self.space.size, dtype=np.bool_)
+            for place, block in zip(self._places, self._blocks, strict=True):
+                found[place] = expected[place] != block.digest
+        found &= self.published
+        return found
+
+    @Lazy
+    def ordinary(self) -> bool:
+        """Whether every cell that has a row was published by its last attempt."""
+        return all(block.flags.tobytes().count(_ORDINARY) == len(block.flags) for block in self._blocks)
 
     @Lazy
     def any_open(self) -> bool:
@@ -141,6 +155,11 @@ class Constant(Held):
     def flags(self) -> Codes:
         """Published, without any attempt."""
         return np.full(self.space.size, PUBLISHED, dtype=np.uint8)
+
+
+@lru_cache(maxsize=64)
+def _repeated(value: int, n: int) -> bytes:
+    return np.full(n, value, dtype="<u4").tobytes()
 
 
 def _lay(over: npt.NDArray[Any], place: Place, column: npt.NDArray[Any]) -> None:

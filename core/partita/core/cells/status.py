@@ -78,9 +78,7 @@ class AssetStatus:
         """The inputs hold other versions than those consumed."""
         if self.asset.external:
             return nothing(self.space.size)
-        stale: Bools = self._statuses.expected_digest(self.asset) != self.held.digest
-        stale &= self.held.published
-        return stale
+        return self.held.consumed_another(self._statuses.expected_digest(self.asset))
 
     @Lazy
     def stale_dependencies(self) -> Bools:
@@ -140,6 +138,8 @@ class AssetStatus:
 
     def _ended(self, by_flags: Bools) -> Bools:
         """Where the last attempt ended in one of these ways; `by_flags` says it for each value of the flags."""
+        if self.held.ordinary:
+            return nothing(self.space.size)
         found: Bools = by_flags[self.held.flags]
         return found if found.any() else nothing(self.space.size)
 

@@ -53,12 +53,16 @@ class _Assembly:
     def asset(self, asset: CatalogAsset) -> PlannedAsset:
         """The planned cells of an asset by reason."""
         choice = self._choices[asset.key]
-        occur = np.flatnonzero(np.bincount(choice.reason, minlength=len(REASONS) + 1)[1:])
+        occur = np.flatnonzero(np.bincount(choice.reason)[1:]).tolist()
+        if len(occur) == 1:
+            by_reason = {REASONS[occur[0]]: self._set(choice.run)}
+        else:
+            by_reason = {REASONS[code]: self._set(choice.reason == code + 1) for code in occur}
         return PlannedAsset(
             key=asset.key,
             asset_id=asset.id,
             size=len(choice.run),
-            by_reason={REASONS[code]: self._set(choice.reason == code + 1) for code in occur.tolist()},
+            by_reason=by_reason,
             conditional=self._set(choice.conditional),
             keys=self._moment.catalog.keys_digest(asset.key),
         )
@@ -67,7 +71,8 @@ class _Assembly:
         """The tasks of a step and their waves."""
         run = self._choices[members[0].key].run
         own = [edge for asset in members for one, edge in self._moment.links(asset) if one.upstream == asset.key]
-        batches = batches_of(members[0].spec.batch, self._moment.space(members[0].key), self._set(run))
+        cells = self._set(run)
+        batches = batches_of(members[0].spec.batch, self._moment.space(members[0].key), cells)
         if own:
             batches = one_level_each(batches, levels_of(own))
         batches = compact(batches)
@@ -84,7 +89,7 @@ class _Assembly:
             assets=tuple(asset.key for asset in members),
             batches=batches,
             waves=Runs.of_array(waves),
-            conditional=Runs.of_array(self._conditional(members, run, batches)),
+            conditional=self._conditional(members, run, batches),
         )
 
     def _after(self, members: Sequence[CatalogAsset], size: int) -> Levels:
@@ -97,16 +102,18 @@ class _Assembly:
                     found = above if found is None else np.maximum(found, above)
         return np.full(size, -1, dtype=np.int32) if found is None else found
 
-    def _conditional(self, members: Sequence[CatalogAsset], run: Bools, batches: Sequence[PartitionSet]) -> Bools:
+    def _conditional(self, members: Sequence[CatalogAsset], run: Bools, batches: Sequence[PartitionSet]) -> Runs[bool]:
         """The tasks none of whose cells runs whatever comes out above."""
         unsure = self._choices[members[0].key].conditional
         for asset in members[1:]:
             unsure = unsure & self._choices[asset.key].conditional
+        if not unsure.any():
+            return Runs(((False, len(batches)),))
         if isinstance(batches, OneEach):
-            return unsure[run]
+            return Runs.of_array(unsure[run])
         surely = np.zeros(len(batches), dtype=np.bool_)
         surely[task_of_each(batches, int(np.count_nonzero(run)))[~unsure[run]]] = True
-        return ~surely
+        return Runs.of_array(~surely)
 
     def _set(self, mask: Bools) -> PartitionSet:
         asked = (len(mask), np.packbits(mask).tobytes())

@@ -164,7 +164,7 @@ def _upstreams(deciding: _Deciding, drafts: Sequence[_Draft]) -> tuple[list[_Blo
         for one, edge in deciding.statuses.links(draft.asset):
             if one.upstream == draft.asset.key:
                 own.append(_Own(edge, draft, one))
-            elif one.upstream not in inside:
+            elif one.upstream not in inside and (edge.any_absent or deciding.gone_of(one) is not None):
                 blocked += [(draft.asset.key, *what) for what in _missing_above(deciding, one, edge)]
     return blocked, own
 
@@ -240,20 +240,19 @@ def _along(own: Sequence[_Own], run: Bools, may: Bools, stopped: Bools) -> list[
 def _choice(draft: _Draft, run: Bools, *, alone: bool) -> Choice:
     """The reasons of one member. A member that is fresh runs because its group does."""
     status = draft.status
+    none = nothing(len(run))
     reason = np.full(len(run), _CODE[Reason.FORCED], dtype=np.uint8)
-    followed = run & draft.follows
-    _put(reason, _CODE[Reason.STALE_DATA], followed)
-    if (run & ~(status.missing | status.failed)).any():  # else nobody asks whether they are stale
+    _put(reason, _CODE[Reason.STALE_DATA], draft.follows)
+    if (run & ~_either(status.failed, status.missing)).any():  # else nobody asks whether they are stale
         _put(reason, _CODE[Reason.STALE_DATA], status.stale_data)
         _put(reason, _CODE[Reason.STALE_DEPENDENCIES], status.stale_dependencies)
         _put(reason, _CODE[Reason.STALE_CODE], status.stale_code)
     _put(reason, _CODE[Reason.MISSING], status.missing)
     _put(reason, _CODE[Reason.FAILED], status.failed)
     reason *= run
-    conditional = followed & ~draft.asked
-    conditional &= ~draft.surely
+    conditional = none if draft.follows is none else run & draft.follows & ~(draft.asked | draft.surely)
     if not alone:
-        conditional &= ~(status.missing | status.stale | status.failed)
+        conditional = conditional & ~(status.missing | status.stale | status.failed)
     return Choice(run if alone else run.copy(), reason, conditional)
 
 

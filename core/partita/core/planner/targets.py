@@ -45,12 +45,14 @@ def find_targets(catalog: Catalog, statuses: Statuses, request: PlanRequest) -> 
             fix=suggest(unknown[0], MODES) if unknown else "",
         )
     selected: dict[AssetKey, Bools] = {}
+    narrowed = request.partitions is not None or request.from_key is not None or request.to_key is not None
     for key in select_assets(catalog.graph, request.selection):
         if catalog.assets[key].external:
             continue
         space = statuses.space(key)
-        chosen = _partitions(key, space, request, statuses)
-        selected[key] = everything(space.size) if len(chosen) == space.size else mask_of(chosen, space.size)
+        selected[key] = everything(space.size)
+        if narrowed:
+            selected[key] = mask_of(_partitions(key, space, request, statuses), space.size)
     targets = Targets(selected, request.mode)
     added: dict[AssetKey, Bools] = {}
     if request.upstream:
