@@ -28,11 +28,12 @@ from partita.assets import (
     asset_key,
     canonical_json,
     default_mapping,
+    dependency_hash,
     snapshot_hash,
     to_spec,
 )
 from partita.assets.specs import EagerSpec, RetrySpec
-from partita.core.catalog import Catalog, CatalogCache, CatalogInputs, check_activation, effective_snapshot
+from partita.core.catalog import Catalog, CatalogCache, CatalogInputs
 from partita.core.duties.admit import admit
 from partita.core.duties.claim import claim
 from partita.core.duties.finish import finish
@@ -40,6 +41,7 @@ from partita.core.duties.leases import register
 from partita.core.duties.runs import fold_tallies
 from partita.core.duties.values import AttemptResult, CellOutcome, CellResult, CheckResult, Claimed
 from partita.core.logs import LogStore
+from partita.core.runtime.activate import activate
 from partita.core.store.open import open_store
 from partita.core.store.postgres.store import PostgresStore
 from partita.core.store.values import AttemptId, AttemptOutcome, LocationId, SnapshotId, Task, TaskCell, WorkerId
@@ -74,7 +76,7 @@ def spec(
         partitions=to_spec(partitions) if partitions is not None else None,
         inputs=found,
         fingerprint=f"{key}-{code}",
-        dependency_hash="-".join(one.upstream for one in found) or "none",
+        dependency_hash=dependency_hash(found),
         source=SourceRef(module=module, file="flights/assets.py", line=12),
         **more,
     )
@@ -147,26 +149,10 @@ class World:
             checks=tuple(checks),
             modules=tuple(modules),
         )
-        body = canonical_json(snapshot)
         with self.store.begin() as tx:
+            done = activate(tx, location, snapshot, snapshot_hash(snapshot), canonical_json(snapshot))
+            assert not done.problem, done.problem
             location_id = tx.put_location(location)
-            active = tx.lock_locations().get(location_id)
-            before = tx.read_snapshots([active]) if active is not None else []
-            effective = (
-                effective_snapshot(snapshot, Snapshot.model_validate_json(before[0].effective), before[0].hash)
-                if before
-                else effective_snapshot(snapshot)
-            )
-            check_activation([effective.snapshot], tx.now())
-            made, _ = tx.put_snapshot(
-                location_id,
-                snapshot_hash(snapshot),
-                body=body,
-                effective=canonical_json(effective.snapshot),
-                kept=effective.kept_json(),
-            )
-            tx.activate_snapshot(location_id, made)
-            tx.define_assets(location_id, made, [one.key for one in effective.snapshot.assets])
             errors = [{"name": one.name, "ok": one.ok, "error": one.error, "import_s": 0.1} for one in modules]
             tx.set_location_state(location_id, state, error=None, modules=errors)
             tx.put_code_server(f"server-{location}", location_id, "127.0.0.1:1", [snapshot_hash(snapshot)], 60)

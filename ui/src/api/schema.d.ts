@@ -312,6 +312,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/identity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change Identity */
+        post: operations["changeIdentity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/identity/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Preview Identity */
+        post: operations["previewIdentity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/locations": {
         parameters: {
             query?: never;
@@ -1196,6 +1230,47 @@ export interface components {
             /** Task Id */
             task_id: number;
         };
+        /**
+         * IdentityConfirmed
+         * @description A request, and the hash of the preview that it was shown with.
+         */
+        IdentityConfirmed: {
+            /** Hash */
+            hash: string;
+            /** Request */
+            request: components["schemas"]["RenameRequest"] | components["schemas"]["MoveRequest"] | components["schemas"]["RetireRequest"];
+        };
+        /**
+         * IdentityLine
+         * @description One asset: its key (of a move: its location) before and after, and the published cells that stay with it.
+         */
+        IdentityLine: {
+            /** Asset Id */
+            asset_id: number;
+            /** Became */
+            became: string;
+            /** Cells */
+            cells: number;
+            /** Note */
+            note: string;
+            /** Was */
+            was: string;
+        };
+        /**
+         * IdentityPreview
+         * @description What would be done; `hash` is given back to do it.
+         */
+        IdentityPreview: {
+            /** Assets */
+            assets: components["schemas"]["IdentityLine"][];
+            /** Hash */
+            hash: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rename" | "move" | "retire";
+        };
         /** InputView */
         InputView: {
             /** Cells */
@@ -1463,6 +1538,21 @@ export interface components {
             name: string;
             /** Ok */
             ok: boolean;
+        };
+        /**
+         * MoveRequest
+         * @description The definition of `location` is the one that counts.
+         */
+        MoveRequest: {
+            /** Key */
+            key: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "move";
+            /** Location */
+            location: string;
         };
         /**
          * Need
@@ -1794,6 +1884,21 @@ export interface components {
             /** Text */
             text: string;
         };
+        /**
+         * RenameRequest
+         * @description The asset `key` gets the key `to`.
+         */
+        RenameRequest: {
+            /** Key */
+            key: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "rename";
+            /** To */
+            to: string;
+        };
         /** Resolved */
         Resolved: {
             /** Count */
@@ -1805,6 +1910,19 @@ export interface components {
             error: components["schemas"]["Problem"] | null;
             /** Ranges Text */
             ranges_text: string;
+        };
+        /**
+         * RetireRequest
+         * @description The assets of a selection leave the graph.
+         */
+        RetireRequest: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "retire";
+            /** Selection */
+            selection: string;
         };
         /** RetryView */
         RetryView: {
@@ -2743,6 +2861,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GraphView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    changeIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdentityConfirmed"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdentityPreview"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameRequest"] | components["schemas"]["MoveRequest"] | components["schemas"]["RetireRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdentityPreview"];
                 };
             };
             /** @description Client Error */

@@ -1,4 +1,4 @@
-"""Commands that only look: assets, partitions, why, locations, pools. (`locations reload` asks the servers to load again.)"""
+"""Commands that only look: partitions, why, locations, pools. (`locations reload` asks the servers to load again.)"""
 
 from __future__ import annotations
 
@@ -24,37 +24,9 @@ locations = typer.Typer(invoke_without_command=True, help="Code locations: list,
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(assets)
     app.command()(why)
     app.command()(pools)
     app.add_typer(locations, name="locations")
-
-
-def assets(
-    selection: Annotated[str | None, typer.Argument(help="Which; default: all.")] = None,
-    *,
-    search: Annotated[str | None, typer.Option("--search", help="Words of key, group, owner or description.")] = None,
-    as_json: o.Json = False,
-) -> None:
-    """Assets with the states of their partitions."""
-    from partita.ui.cli.session import session
-
-    output = Output(json=as_json)
-    with session() as opened:
-        found = opened.services.assets.find(select=selection, search=search)
-        if as_json:
-            output.value(found)
-            return
-        now = utc_now()
-        output.table(
-            ("asset", "location", "group", "partitions", "states", "materialized"),
-            [
-                (one.key + (" (does not load)" if one.load_error else ""), one.location, one.group,
-                 f"{one.partition_count:,}", counts_text(one.counts), ago(one.last_materialized_at, now))
-                for one in found.assets
-            ],
-            empty="No assets. Configure a [[location]] in partita.toml and start `partita dev`.",
-        )  # fmt: skip
 
 
 def partitions(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from partita.ui.api.services.definitions import DefinitionService
     from partita.ui.api.services.dynamic import KeyService
     from partita.ui.api.services.events import EventFeed
+    from partita.ui.api.services.identity import IdentityService
     from partita.ui.api.services.logs import LogService
     from partita.ui.api.services.plans import PlanService
     from partita.ui.api.services.runs import RunService
@@ -34,6 +35,7 @@ class Services:
     definitions: DefinitionService
     acceptances: AcceptService
     keys: KeyService
+    identities: IdentityService
 
 
 def services_of(
@@ -55,6 +57,7 @@ def services_of(
     from partita.ui.api.services.definitions import DefinitionService
     from partita.ui.api.services.dynamic import KeyService
     from partita.ui.api.services.events import EventFeed
+    from partita.ui.api.services.identity import IdentityService
     from partita.ui.api.services.logs import LogService
     from partita.ui.api.services.plans import PlanService
     from partita.ui.api.services.runs import RunService
@@ -73,4 +76,5 @@ def services_of(
         definitions=DefinitionService(backend),
         acceptances=AcceptService(backend),
         keys=KeyService(backend, board),
+        identities=IdentityService(backend),
     )

@@ -1,0 +1,60 @@
+"""Renaming, moving and retiring assets: what is asked, and what would happen."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from partita.ui.api.models.base import Model
+
+
+class RenameRequest(Model):
+    """The asset `key` gets the key `to`."""
+
+    kind: Literal["rename"]
+    key: str
+    to: str
+
+
+class MoveRequest(Model):
+    """The definition of `location` is the one that counts."""
+
+    kind: Literal["move"]
+    key: str
+    location: str
+
+
+class RetireRequest(Model):
+    """The assets of a selection leave the graph."""
+
+    kind: Literal["retire"]
+    selection: str
+
+
+IdentityRequest = Annotated[RenameRequest | MoveRequest | RetireRequest, Field(discriminator="kind")]
+
+
+class IdentityLine(Model):
+    """One asset: its key (of a move: its location) before and after, and the published cells that stay with it."""
+
+    asset_id: int
+    was: str
+    became: str
+    cells: int
+    note: str
+
+
+class IdentityPreview(Model):
+    """What would be done; `hash` is given back to do it."""
+
+    kind: Literal["rename", "move", "retire"]
+    assets: list[IdentityLine]
+    hash: str
+
+
+class IdentityConfirmed(Model):
+    """A request, and the hash of the preview that it was shown with."""
+
+    request: IdentityRequest
+    hash: str

@@ -1,0 +1,20 @@
+"""Renaming, moving and retiring assets: the preview, and doing what it showed."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from partita.ui.api.models.identity import IdentityConfirmed, IdentityPreview, IdentityRequest
+from partita.ui.api.routes.common import ERRORS, Use
+
+router = APIRouter(tags=["assets"], responses=ERRORS)
+
+
+@router.post("/identity/preview", operation_id="previewIdentity")
+def preview_identity(use: Use, request: IdentityRequest) -> IdentityPreview:
+    return use.identities.preview(request)
+
+
+@router.post("/identity", operation_id="changeIdentity")
+def change_identity(use: Use, confirmed: IdentityConfirmed) -> IdentityPreview:
+    return use.identities.apply(confirmed.request, confirmed.hash)

@@ -1,0 +1,139 @@
+"""`partita assets`: the list, and rename, move, retire.
+
+Owns the order show → ask → do. `partita assets SELECTION` is short for `partita assets list SELECTION`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from partita.ui.cli import options as o
+from partita.ui.cli.output import Output, ago, counts_text, utc_now
+
+if TYPE_CHECKING:
+    from partita.ui.api.models.identity import IdentityPreview, IdentityRequest
+
+
+class _ListByDefault(TyperGroup):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+assets = typer.Typer(cls=_ListByDefault, help="Assets: list (the default), rename, move, retire.")
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(assets, name="assets")
+
+
+@assets.command("list")
+def list_assets(
+    selection: Annotated[str | None, typer.Argument(help="Which; default: all.")] = None,
+    *,
+    search: Annotated[str | None, typer.Option("--search", help="Words of key, group, owner or description.")] = None,
+    as_json: o.Json = False,
+) -> None:
+    """Assets with the states of their partitions."""
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        found = opened.services.assets.find(select=selection, search=search)
+        if as_json:
+            output.value(found)
+            return
+        now = utc_now()
+        output.table(
+            ("asset", "location", "group", "partitions", "states", "materialized"),
+            [
+                (one.key + (" (does not load)" if one.load_error else ""), one.location, one.group,
+                 f"{one.partition_count:,}", counts_text(one.counts), ago(one.last_materialized_at, now))
+                for one in found.assets
+            ],
+            empty="No assets. Configure a [[location]] in partita.toml and start `partita dev`.",
+        )  # fmt: skip
+
+
+@assets.command()
+def rename(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The key that holds the history.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The key that it is to have.")],
+    *,
+    yes: o.Yes = False,
+    as_json: o.Json = False,
+) -> None:
+    """Give the history of OLD the key NEW; what stands there takes the old key. In code: renamed_from="OLD"."""
+    from partita.ui.api.models.identity import RenameRequest
+
+    _change(
+        RenameRequest(kind="rename", key=old, to=new),
+        f"Rename {old} to {new}?",
+        f"{old} is {new} now.",
+        yes=yes,
+        as_json=as_json,
+    )
+
+
+@assets.command()
+def move(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The asset.")],
+    location: Annotated[str, typer.Argument(metavar="LOCATION", help="Where its definition is to count.")],
+    *,
+    yes: o.Yes = False,
+    as_json: o.Json = False,
+) -> None:
+    """Let the definition of another location count: both may declare the asset until the old one is deployed without it."""
+    from partita.ui.api.models.identity import MoveRequest
+
+    done = f"{key} belongs to {location}; deploy it there, then take it out of the old location."
+    _change(
+        MoveRequest(kind="move", key=key, location=location),
+        f"Move {key} to {location}?",
+        done,
+        yes=yes,
+        as_json=as_json,
+    )
+
+
+@assets.command()
+def retire(
+    selection: Annotated[str, typer.Argument(metavar="SELECTION", help="Which assets.")],
+    *,
+    yes: o.Yes = False,
+    as_json: o.Json = False,
+) -> None:
+    """Take assets out of the graph whose location no longer says anything. Cells and history stay."""
+    from partita.ui.api.models.identity import RetireRequest
+
+    _change(RetireRequest(kind="retire", selection=selection), "Retire them?", "Retired.", yes=yes, as_json=as_json)
+
+
+def _change(request: IdentityRequest, question: str, done: str, *, yes: bool, as_json: bool) -> None:
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        shown = opened.services.identities.preview(request)
+        if not as_json:
+            _say(shown, output)
+        output.confirm(question, yes=yes)
+        told = opened.services.identities.apply(request, shown.hash)
+        if as_json:
+            output.value(told)
+        else:
+            output.say(done)
+
+
+def _say(shown: IdentityPreview, output: Output) -> None:
+    headers: tuple[str, ...] = ("asset", "becomes", "cells", "")
+    if shown.kind == "move":
+        headers = ("location", "becomes", "cells", "")
+    rows: list[tuple[Any, ...]] = [
+        (one.was or "–", one.became or "retired", f"{one.cells:,}", one.note) for one in shown.assets
+    ]
+    output.table(headers, rows, empty="")
