@@ -4,6 +4,8 @@ Warnings are errors (pyproject.toml). Fixtures of one layer live in that layer's
 """
 
 import os
+import signal
+import threading
 
 # Before anything imports gRPC: tests start many processes, and its fork handlers now and then stop its threads for ever.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
@@ -17,6 +19,12 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("default", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("prove", settings.get_profile("default"), max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_configure() -> None:
+    """A run that is told to end (a time limit, a cancelled job) tears its fixtures down, as for Ctrl-C: they hold processes."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

