@@ -16,6 +16,8 @@ from typing import Any, Protocol
 from partita.assets import (
     AssetKey,
     DefinitionError,
+    DynamicPartitions,
+    MultiPartitions,
     PartitaError,
     PartitionsDef,
     PartitionSet,
@@ -61,6 +63,9 @@ class Published(Protocol):
     def cells(self, key: AssetKey, partitions: Sequence[str]) -> Mapping[str, InputCell]:
         """Those of these partitions that are published; raises PartitaError when there is no deployment to ask."""
 
+    def keys(self, scheme: str) -> Sequence[str]:
+        """The present keys of a dynamic scheme; raises PartitaError when there is no deployment to ask."""
+
 
 def materialize(
     assets: Declared | Sequence[Declared],
@@ -71,6 +76,7 @@ def materialize(
     params: Mapping[str, Mapping[str, Any]] | None = None,
     lake: Path | None = None,
     as_of: datetime | None = None,
+    dynamic: Mapping[str, Sequence[str]] | None = None,
     raise_on_error: bool = True,
 ) -> MaterializeResult:
     """Make assets in this process, upstream first, and read their inputs back through the same IO managers.
@@ -78,7 +84,8 @@ def materialize(
     `partitions` selects those of the last assets ("2013-01-01", "2013-01-01..2013-01-07", "latest"), or by key; an asset
     which others of this call read makes the partitions that they need. `inputs` gives the values of upstream assets that
     are not made here, by key. `params` gives the params of steps, by key. Without `lake` the files go to a temporary folder.
-    Partitions exist as of `as_of` (now). Raises MaterializationFailed at the first failure unless told otherwise.
+    Partitions exist as of `as_of` (now); `dynamic` gives the keys of dynamic schemes by name. Raises MaterializationFailed at
+    the first failure unless told otherwise.
 
     >>> @asset(partitions=Daily("2026-03-01"))
     ... def totals(orders: Annotated[Relation, From("raw/orders")]) -> Relation:
@@ -99,6 +106,7 @@ def materialize(
         params=params,
         lake=lake,
         as_of=as_of,
+        dynamic=dynamic,
         raise_on_error=raise_on_error,
     )
 
@@ -113,6 +121,7 @@ def materialize_location(
     params: Mapping[str, Mapping[str, Any]] | None = None,
     lake: Path | None = None,
     as_of: datetime | None = None,
+    dynamic: Mapping[str, Sequence[str]] | None = None,
     raise_on_error: bool = True,
     published: Published | None = None,
     on_log: Callable[[str, str], None] | None = None,
@@ -120,6 +129,7 @@ def materialize_location(
     """`materialize()` for some steps of a loaded location. What they read and is neither made here nor given comes from
     `published`; `on_log` hears the lines of `context.log` while the steps run."""
     run = _Run(location, steps, lake, as_of or datetime.now(UTC), dict(inputs or {}), dict(params or {}), published)
+    run.dynamic = dict(dynamic or {})
     run.result.on_log = on_log
     with ResourceScope(resources) as scope:
         run.go(partitions, scope, raise_on_error=raise_on_error)
@@ -141,6 +151,7 @@ class _Run:
         self._lake = Lake(root=lake if folder is None else folder.path)
         self._location = replace(location, steps={key: self._stored_here(location.steps[key]) for key in steps})
         self._as_of = as_of
+        self.dynamic: dict[str, Sequence[str]] = {}
         self._inputs = inputs
         self._params = params
         self._published = published
@@ -187,8 +198,16 @@ class _Run:
 
     def _space(self, key: AssetKey) -> PartitionSpace:
         if key not in self._spaces:
-            self._spaces[key] = space_of(self._assets[key].partitions, self._as_of)
+            self._spaces[key] = self._existing(self._assets[key].partitions)
         return self._spaces[key]
+
+    def _existing(self, scheme: PartitionsDef | None) -> PartitionSpace:
+        """The partitions of a scheme; keys that the caller did not give are those of the deployment, if there is one."""
+        parts = [part for _, part in scheme] if isinstance(scheme, MultiPartitions) else [scheme]
+        for part in parts:
+            if isinstance(part, DynamicPartitions) and part.name not in self.dynamic and self._published is not None:
+                self.dynamic[part.name] = self._published.keys(part.name)
+        return space_of(scheme, self._as_of, self.dynamic)
 
     def _choose(self, order: Sequence[str], partitions: str | Mapping[str, str] | None) -> dict[str, PartitionSet]:
         """Downstream first: what was asked for, and what the steps after it need."""
@@ -261,7 +280,7 @@ class _Run:
             value = self._inputs[key] if key in self._inputs else self._inputs[one.name]
             return InputBinding(one.name, key, "lake", cells=(self._given(key, value),))
         scheme = self._scheme(one)
-        up = self._space(key) if one.local else space_of(scheme, self._as_of)
+        up = self._space(key) if one.local else self._existing(scheme)
         mapped = upstream_of(one.mapping, down=down, up=up, cells=cells)
         external = one.local and self._assets[key].kind == "external"
         own = {made.key for made in handle.step.assets}

@@ -183,6 +183,11 @@ class Asking:
         found = self._ask({"ask": "cells", "key": key, "partitions": list(partitions)})["cells"]
         return {one["partition"]: InputCell(one["partition"], one["data_version"], one["location"]) for one in found}
 
+    def keys(self, scheme: str) -> Sequence[str]:
+        """The present keys of a dynamic scheme."""
+        found: list[str] = self._ask({"ask": "keys", "scheme": scheme})["keys"]
+        return found
+
     def _ask(self, question: Mapping[str, Any]) -> Any:
         self._questions.write(json.dumps(question) + "\n")
         self._questions.flush()

@@ -171,6 +171,9 @@ class Deployed:
     def scheme(self, key: AssetKey) -> PartitionsDef | None:
         return Daily("2026-03-01", end="2026-03-05")
 
+    def keys(self, scheme: str) -> Sequence[str]:
+        return ("globex", "acme, inc") if scheme == "customers" else ()
+
     def cells(self, key: AssetKey, partitions: Sequence[str]) -> Mapping[str, InputCell]:
         self.asked.append((key, tuple(partitions)))
         return {one: InputCell(one, "v1", self.location) for one in partitions if one in self.published}

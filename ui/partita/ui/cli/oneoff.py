@@ -145,6 +145,8 @@ class Answers:
         definitions = self._opened().services.definitions
         if question["ask"] == "scheme":
             return {"partitions": definitions.scheme(question["key"])}
+        if question["ask"] == "keys":
+            return {"keys": definitions.dynamic_keys(question["scheme"])}
         return {"cells": definitions.published(question["key"], question["partitions"])}
 
     def _opened(self) -> Session:

@@ -54,7 +54,7 @@ function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
       <div className="row">
         <StateChip state={cell.state} />
         <span className="grow" />
-        {!external && <PlanOne cell={cell} />}
+        {!external && cell.state !== "removed" && <PlanOne cell={cell} />}
       </div>
       {cell.open_task && (
         <p>

@@ -27,6 +27,10 @@ class DefinitionService:
         spec = self._backend.catalogs.active().asset(key).spec.partitions
         return None if spec is None else spec.model_dump(mode="json")
 
+    def dynamic_keys(self, scheme: str) -> list[str]:
+        """The present keys of a dynamic scheme; none of one that nobody slices by yet."""
+        return list(self._backend.catalogs.active().keys.keys.get(scheme, ()))
+
     def published(self, key: str, partitions: Sequence[str]) -> list[dict[str, str]]:
         """Of these partitions, in this order, the published ones; an asset that nobody knows has none."""
         catalog = self._backend.catalogs.active()
