@@ -64,7 +64,7 @@ def test_a_plan_that_is_no_longer_true_is_refused_with_the_difference(world: Any
     world.launch("raw/flights", partitions="2013-01-01")
     world.work()
     refused = post(client, f"/plans/{plan['id']}/launch", {"confirm_cells": 31}, status=409)
-    assert "1 cell of raw/flights dropped out" in refused["error"]["what"]
+    assert "1 cell of raw/flights (2013-01-01) dropped out" in refused["error"]["what"]
     assert get(client, "/runs")["total"] == 1
 
 
@@ -202,3 +202,31 @@ def test_without_its_database_the_api_says_so_and_lives(world: Any, tmp_path: An
         assert answer.json()["error"]["what"] == "the database does not answer in time"
         assert client.get("/openapi.json").status_code == 200
     store.close()
+
+
+def test_two_plans_are_compared_and_a_launch_is_refused_with_the_difference(world: Any, client: httpx.Client) -> None:
+    world.activate()
+    old = post(client, "/plans", {"selection": "raw/flights", "partitions": "2013-01-01..2013-01-03"})
+    new = post(client, "/plans", {"selection": "raw/flights", "partitions": "2013-01-02..2013-01-04"})
+    found = get(client, f"/plans/{new['id']}/difference", against=old["hash"][:8])
+    assert (found["same"], found["was"], found["now"]) == (False, old["hash"], new["hash"])
+    assert found["assets"] == [
+        {
+            "key": "raw/flights",
+            "added": {"count": 1, "partitions": "2013-01-04"},
+            "removed": {"count": 1, "partitions": "2013-01-01"},
+            "reasons": [],
+            "rescaled": False,
+        }
+    ]
+    assert get(client, f"/plans/{old['id']}/difference", against=old["hash"])["same"]
+    gone = client.get(f"/api/v1/plans/{old['id']}/difference", params={"against": "00000000"})
+    assert (gone.status_code, gone.json()["error"]["what"]) == (404, "there is no plan 00000000")
+    wrong = client.get(f"/api/v1/plans/{old['id']}/difference", params={"against": "%"})
+    assert (wrong.status_code, wrong.json()["error"]["what"]) == (400, "'%' is no hash of a plan")
+
+    post(client, f"/plans/{new['id']}/launch", {"confirm_cells": 3})
+    world.work()
+    refused = post(client, f"/plans/{old['id']}/launch", {"confirm_cells": 3}, status=409)
+    assert "2 cells of raw/flights (2013-01-02..2013-01-03) dropped out" in refused["error"]["what"]
+    assert refused["difference"]["assets"][0]["removed"] == {"count": 2, "partitions": "2013-01-02..2013-01-03"}

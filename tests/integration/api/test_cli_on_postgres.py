@@ -76,6 +76,27 @@ def test_materialize_waits_and_tells_the_end(world: Any, partita: Partita) -> No
     assert summary.cause.kind == "cli"
 
 
+def test_a_plan_as_tree_and_compared_with_an_earlier_one(world: Any, partita: Partita) -> None:
+    world.activate()
+    code, out, _ = partita("plan", "+delays", "--partitions", "2013-01-01..2013-01-02", "--format", "tree")
+    assert code == 0
+    assert "└─ delays  2013-01-01..2013-01-02  2 cells: 2 missing" in out
+    earlier = out.split()[-1]
+    code, out, err = partita("plan", "+delays", "--partitions", "2013-01-02..2013-01-03", "--compare", earlier)
+    assert code == 0, err
+    told = out.partition(f"compared with plan {earlier}:\n")[2].splitlines()
+    assert "  1 cell of delays (2013-01-03) came in" in told
+    assert "  1 cell of delays (2013-01-01) dropped out" in told
+    code, out, _ = partita(
+        "plan", "+delays", "--partitions", "2013-01-01..2013-01-02", "--compare", earlier, "--format", "json"
+    )
+    assert (code, json.loads(out)["difference"]["same"]) == (0, True)
+    code, _, err = partita("plan", "delays", "--format", "tre")
+    assert (code, err.splitlines()[0]) == (2, "--format 'tre' is not known")
+    code, _, err = partita("plan", "delays", "--format", "tree", "--json")
+    assert (code, err.splitlines()[0]) == (2, "--json and --format tree are given together")
+
+
 def test_everything_blocked_is_exit_code_1_with_the_reason(world: Any, partita: Partita) -> None:
     world.activate()
     code, out, err = partita("materialize", "delays", "--partition", "2013-01-05", "--yes")

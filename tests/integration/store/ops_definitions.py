@@ -68,6 +68,7 @@ def identity(w: World) -> Op:
 
 
 def plans(w: World) -> Op:
+    plan_hash, prefix = w.one(["ab12", "ab34", "cd56"]), w.one(["ab", "ab34", "c", "ef"])
     keep_s, plan_id = w.one([-1, 60]), PlanId(w.one(sorted(w.db.plan.rows) or [1]))
     asset_id, limit = w.one(w.assets()), w.random.randint(1, 4)
     pages = [CellPage(asset_id, key, 3, b"\x01\x00", w.digest()) for key in sorted(set(w.some(PARTITIONS)))]
@@ -80,8 +81,9 @@ def plans(w: World) -> Op:
 
     return w.op(
         [
-            lambda tx: tx.save_plan("h", request={"a": 1}, as_of=AS_OF, body=b"\x00\xff", keep_s=keep_s),
+            lambda tx: tx.save_plan(plan_hash, request={"a": 1}, as_of=AS_OF, body=b"\x00\xff", keep_s=keep_s),
             lambda tx: tx.load_plan(plan_id),
+            lambda tx: tx.find_plan(prefix),
             lambda tx: tx.expire_plans(),
             lambda tx: tx.take_cell_changes(limit),
             fold,

@@ -140,7 +140,7 @@ def test_a_plan_is_refused_with_its_difference(world: Any, asset_of: Any) -> Non
     made.cells.open([made.ref("b", "2024-01-01")])
     assert replan(made.catalog, made.cells, shown).hash == shown.hash
     made.run("b", "2024-01-02")
-    with pytest.raises(PlanChanged, match="1 cell of b dropped out"):
+    with pytest.raises(PlanChanged, match=r"1 cell of b \(2024-01-02\) dropped out"):
         replan(made.catalog, made.cells, shown)
 
 
@@ -152,7 +152,7 @@ def test_the_plan_in_words(world: Any, asset_of: Any) -> None:
         made.run("raw/weather", day, "v2")
     found = made.plan("delays", to_key="2024-01-10")
     assert sentence(found) == "Materialize 10 cells of 1 asset: 7 missing, 3 stale because raw/weather changed"
-    assert render_text(found, made.catalog).splitlines() == [
+    assert render_text(found, made.catalog).splitlines()[:-1] == [
         "Materialize 10 cells of 1 asset: 7 missing, 3 stale because raw/weather changed",
         "",
         "asset   cells  why                      partitions",

@@ -40,7 +40,7 @@ def flights(world: Any, asset_of: Any) -> Any:
 
 def test_a_year_as_a_table(flights: Any) -> None:
     """28,105 cells as ranges, 367 waves as five lines."""
-    assert render_text(flights.plan(), flights.catalog).splitlines() == [
+    assert render_text(flights.plan(), flights.catalog).splitlines()[:-1] == [
         "Materialize 28,105 cells of 7 assets: 28,105 missing",
         "",
         "asset         cells  why             partitions",
@@ -66,6 +66,11 @@ def test_a_year_as_a_table(flights: Any) -> None:
         "    2013-01-01..2013-12-31",
         "blocked: shift 2013-01-01: trend 2012-12-31 does not exist",
     ]
+
+
+def test_a_plan_tells_its_hash(flights: Any) -> None:
+    found = flights.plan("airlines")
+    assert render_text(found, flights.catalog).splitlines()[-1] == f"plan {found.hash[:14]}"
 
 
 def test_a_year_as_a_tree(flights: Any) -> None:

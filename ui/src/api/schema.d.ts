@@ -414,6 +414,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/{plan_id}/difference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Plan
+         * @description From the plan whose hash begins with `against` to this one.
+         */
+        get: operations["comparePlan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans/{plan_id}/launch": {
         parameters: {
             query?: never;
@@ -625,6 +645,20 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AssetChange
+         * @description `rescaled`: its partition scheme changed in between, so that no cell is matched.
+         */
+        AssetChange: {
+            added: components["schemas"]["CellsText"] | null;
+            /** Key */
+            key: string;
+            /** Reasons */
+            reasons: components["schemas"]["ReasonMove"][];
+            removed: components["schemas"]["CellsText"] | null;
+            /** Rescaled */
+            rescaled: boolean;
+        };
         /**
          * AssetDetail
          * @description AssetSummary (with `checks` in full) and what the asset page shows beside it.
@@ -979,6 +1013,16 @@ export interface components {
             total: number;
             /** Unchanged */
             unchanged: number;
+        };
+        /**
+         * CellsText
+         * @description `partitions` are in words; "" for an unpartitioned asset, and where they cannot be told any more.
+         */
+        CellsText: {
+            /** Count */
+            count: number;
+            /** Partitions */
+            partitions: string;
         };
         /** CheckResult */
         CheckResult: {
@@ -1578,6 +1622,14 @@ export interface components {
             /** Mapping */
             mapping: string;
         };
+        /**
+         * NotLaunched
+         * @description A launch that was refused; `difference` when the plan is not what was shown any more, else null.
+         */
+        NotLaunched: {
+            difference: components["schemas"]["PlanDifference"] | null;
+            error: components["schemas"]["Problem"];
+        };
         /** OpenTask */
         OpenTask: {
             /** Id */
@@ -1666,6 +1718,28 @@ export interface components {
             tasks: number;
             /** Wave */
             wave: number;
+        };
+        /**
+         * PlanDifference
+         * @description From the plan with the hash `was` to that with the hash `now`. Only what differs is listed; `same` when nothing does.
+         */
+        PlanDifference: {
+            /** Assets */
+            assets: components["schemas"]["AssetChange"][];
+            /** Batches */
+            batches: components["schemas"]["WasNow"][];
+            /** Now */
+            now: string;
+            /** Request */
+            request: components["schemas"]["WasNow"][];
+            /** Same */
+            same: boolean;
+            /** Snapshots */
+            snapshots: components["schemas"]["WasNow"][];
+            /** Text */
+            text: string;
+            /** Was */
+            was: string;
         };
         /**
          * PlanRequest
@@ -1871,6 +1945,14 @@ export interface components {
             count: number;
             /** Text */
             text: string;
+        };
+        /** ReasonMove */
+        ReasonMove: {
+            cells: components["schemas"]["CellsText"];
+            /** Now */
+            now: string;
+            /** Was */
+            was: string;
         };
         /**
          * ReloadView
@@ -2195,6 +2277,15 @@ export interface components {
              * @enum {string}
              */
             severity: "ok" | "warn" | "bad" | "idle";
+        };
+        /** WasNow */
+        WasNow: {
+            /** Name */
+            name: string;
+            /** Now */
+            now: string | null;
+            /** Was */
+            was: string | null;
         };
         /** Why */
         Why: {
@@ -3064,6 +3155,39 @@ export interface operations {
             };
         };
     };
+    comparePlan: {
+        parameters: {
+            query: {
+                against: string;
+            };
+            header?: never;
+            path: {
+                plan_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanDifference"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     launchPlan: {
         parameters: {
             query?: never;
@@ -3094,7 +3218,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/json": components["schemas"]["NotLaunched"];
                 };
             };
             /** @description Client Error */

@@ -1,6 +1,6 @@
 """The planner: what should exist against what does, as an immutable Plan with many interpreters."""
 
-from partita.core.planner.diff import plan_difference
+from partita.core.planner.diff import AssetDiff, CellsOf, Changed, PlanDiff, ReasonChange, compare
 from partita.core.planner.encode import decode_plan, encode_plan
 from partita.core.planner.estimate import Durations, estimate
 from partita.core.planner.estimate_values import CriticalPart, Estimate, SlotTime, StepTime
@@ -38,12 +38,16 @@ __all__ = [
     "CREATED_SLOTS",
     "DEFAULT_MODE",
     "MODES",
+    "AssetDiff",
     "Blocked",
+    "CellsOf",
+    "Changed",
     "CriticalPart",
     "Durations",
     "Estimate",
     "Plan",
     "PlanChanged",
+    "PlanDiff",
     "PlanReader",
     "PlanRequest",
     "PlanTask",
@@ -52,6 +56,7 @@ __all__ = [
     "PoolLoad",
     "Pressure",
     "Reason",
+    "ReasonChange",
     "SlotTime",
     "StepTime",
     "Waves",
@@ -61,6 +66,7 @@ __all__ = [
     "blocked_hint",
     "blocked_summary",
     "blocked_text",
+    "compare",
     "critical_part_text",
     "critical_path",
     "decode_plan",
@@ -72,7 +78,6 @@ __all__ = [
     "makespan",
     "partitions_text",
     "plan",
-    "plan_difference",
     "plan_tasks",
     "range_text",
     "render_text",

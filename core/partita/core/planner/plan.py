@@ -21,7 +21,8 @@ from partita.core.cells.values import CellDetail, CellsReader
 from partita.core.cells.why import moved_upstreams
 from partita.core.planner.assemble import assemble
 from partita.core.planner.decide import Decided, decide
-from partita.core.planner.diff import keys_difference, plan_difference
+from partita.core.planner.diff import PlanDiff, compare
+from partita.core.planner.diff_keys import keys_difference
 from partita.core.planner.estimate import Durations, estimate
 from partita.core.planner.pools import CREATED_SLOTS, pool_demand
 from partita.core.planner.targets import find_targets
@@ -51,11 +52,20 @@ class PlanReader(CellsReader, Protocol):
 
 
 class PlanChanged(PartitaError):
-    """The plan that was confirmed is not what would run now; `fresh` is what would."""
+    """The plan that was confirmed is not what would run now; `fresh` is what would, `difference` what changed."""
 
-    def __init__(self, what: str, *, rule: str = "", fix: str = "", fresh: Plan | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        rule: str = "",
+        fix: str = "",
+        fresh: Plan | None = None,
+        difference: PlanDiff | None = None,
+    ) -> None:
         super().__init__(what, rule=rule, fix=fix)
         self.fresh = fresh
+        self.difference = difference
 
 
 def plan(catalog: Catalog, reader: PlanReader, request: PlanRequest) -> Plan:
@@ -103,11 +113,13 @@ def replan(catalog: Catalog, reader: CellsReader, confirmed: Plan, shown: KeysAt
             joined=confirmed.joined,
         )
     keys = [] if shown is None else keys_difference(shown, catalog.keys)
+    difference = compare(confirmed, fresh, catalog, keys)
     raise PlanChanged(
-        f"the plan changed since it was shown: {plan_difference(confirmed, fresh, keys)}",
+        f"the plan changed since it was shown: {difference.text}",
         rule="what runs is what was shown",
         fix="look at the new plan and confirm it",
         fresh=fresh,
+        difference=difference,
     )
 
 

@@ -79,6 +79,8 @@ def _lines(plan: Plan, catalog: Catalog, form: Form, width: int) -> Iterator[str
         yield f"blocked: {stopped.key} {keys}".rstrip() + f": {blocked_text(stopped)}"
     if hint := blocked_hint(plan):
         yield f"hint: {hint}"
+    if not plan.empty:
+        yield f"plan {plan.hash[:14]}"
 
 
 def _table(plan: Plan, catalog: Catalog, width: int) -> Iterator[str]:

@@ -106,6 +106,9 @@ class DefinitionsTx(Protocol):
     def load_plan(self, plan_id: PlanId) -> StoredPlan | None:
         """None when it never was or has expired."""
 
+    def find_plan(self, hash_prefix: str) -> StoredPlan | None:
+        """The newest plan whose hash begins so and that has not expired. `hash_prefix` is hexadecimal."""
+
     def expire_plans(self) -> int:
         """Deletes the expired ones; returns how many."""
 

@@ -15,10 +15,12 @@ from starlette.responses import JSONResponse, Response
 from partita.assets import PartitaError, UnknownAsset, UnknownPartition
 from partita.core.duties.dynamic import KeysMoved
 from partita.core.duties.launch import LaunchRefused
-from partita.core.planner import PlanChanged
+from partita.core.planner import PlanChanged, PlanDiff
 from partita.core.store.port import Busy, StoreError
 from partita.core.store.port import Unavailable as Away
+from partita.ui.api.models import NotLaunched, Problem
 from partita.ui.api.problems import NotFound, NotWhatWasShown, Unavailable
+from partita.ui.api.services.plan_difference import difference_view
 
 _log = logging.getLogger("partita.api")
 
@@ -48,6 +50,9 @@ def install(app: FastAPI) -> None:
 
 def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, PartitaError)
+    if isinstance(error, PlanChanged | NotWhatWasShown):
+        found = error.difference if isinstance(error, PlanChanged) else None
+        return _not_what_was_shown(error.what, rule=error.rule, fix=error.fix, difference=found)
     return answer(status_of(error), error.what, rule=error.rule, fix=error.fix)
 
 
@@ -60,7 +65,15 @@ def _store(request: Request, error: Exception) -> Response:
 
 
 def _not_launched(_: Request, error: Exception) -> Response:
-    return answer(409, str(error), rule="what runs is what was shown", fix="plan again")
+    return _not_what_was_shown(str(error), rule="what runs is what was shown", fix="plan again")
+
+
+def _not_what_was_shown(what: str, *, rule: str, fix: str, difference: PlanDiff | None = None) -> JSONResponse:
+    body = NotLaunched(
+        error=Problem(what=what, rule=rule, fix=fix),
+        difference=None if difference is None else difference_view(difference),
+    )
+    return JSONResponse(body.model_dump(mode="json"), status_code=409)
 
 
 def _malformed(_: Request, error: Exception) -> Response:

@@ -30,6 +30,9 @@ Upstream = Annotated[bool, typer.Option("--upstream", help="With what the cells 
 Downstream = Annotated[bool, typer.Option("--downstream", help="With what depends on the cells.")]
 Param = Annotated[list[str], typer.Option("--param", help="NAME=VALUE; the value is JSON, else text. Repeatable.")]
 Format = Annotated[str | None, typer.Option("--format", help="table (the default), tree or json.")]
+Compare = Annotated[
+    str | None, typer.Option("--compare", metavar="HASH", help="Also what differs from that plan; 8 digits are enough.")
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON value on stdout, nothing else.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Detach = Annotated[bool, typer.Option("--detach", "--no-wait", help="Do not wait for the end.")]

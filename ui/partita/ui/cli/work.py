@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from partita.ui.cli import options as o
-from partita.ui.cli.output import Output, ago, counts_text, state_text, utc_now
+from partita.ui.cli.output import Output, ago, counts_text, plain, state_text, utc_now
 from partita.ui.cli.problems import FAILED
 
 if TYPE_CHECKING:
@@ -39,9 +39,11 @@ def plan(
     downstream: o.Downstream = False,
     param: o.Param = [],  # noqa: B006 - Typer's form of "none given"; never changed
     form: o.Format = None,
+    compare: o.Compare = None,
     as_json: o.Json = False,
 ) -> None:
     """Show what would run and why. Changes nothing."""
+    from partita.ui.api.services.plan_difference import difference_view
     from partita.ui.cli.session import session
 
     shown = o.form(form, as_json=as_json)
@@ -50,8 +52,16 @@ def plan(
     output = Output(json=shown == "json")
     with session() as opened:
         preview = _preview(opened, request, output, tree=shown == "tree")
+        difference = None if compare is None else opened.services.plans.compare(preview, compare)
+        if difference is None:
+            output.value(preview.view()) if output.json else None
+            return
         if output.json:
-            output.value(preview.view())
+            output.value({**plain(preview.view()), "difference": plain(difference_view(difference))})
+            return
+        output.say(f"compared with plan {difference.was[:14]}:" + (" nothing differs" if difference.same else ""))
+        for line in difference.lines():
+            output.say(f"  {line}")
 
 
 def materialize(

@@ -204,6 +204,10 @@ class DefinitionsPart(MemoryPart):
         row = self._db.plan.get(plan_id)
         return None if row is None or row["expires_at"] <= self._now else StoredPlan(**row)
 
+    def find_plan(self, hash_prefix: str) -> StoredPlan | None:
+        live = [row for row in self._db.plan if row["hash"].startswith(hash_prefix) and row["expires_at"] > self._now]
+        return StoredPlan(**max(live, key=lambda row: int(row["id"]))) if live else None
+
     def expire_plans(self) -> int:
         expired = [row["id"] for row in self._db.plan if row["expires_at"] <= self._now]
         for plan_id in expired:

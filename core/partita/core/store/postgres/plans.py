@@ -22,6 +22,11 @@ LOAD_PLAN = text("""
     SELECT id, hash, request, as_of, body, created_at, expires_at FROM plan WHERE id = :id AND expires_at > now()
 """)
 
+FIND_PLAN = text("""
+    SELECT id, hash, request, as_of, body, created_at, expires_at FROM plan
+    WHERE starts_with(hash, :prefix) AND expires_at > now() ORDER BY id DESC LIMIT 1
+""")
+
 EXPIRE_PLANS = text("DELETE FROM plan WHERE expires_at <= now()")
 
 TAKE_CELL_CHANGES = text("""
@@ -66,6 +71,10 @@ class PlansPart(PostgresPart):
 
     def load_plan(self, plan_id: PlanId) -> StoredPlan | None:
         rows = self._rows(LOAD_PLAN, id=plan_id)
+        return StoredPlan(*rows[0]) if rows else None
+
+    def find_plan(self, hash_prefix: str) -> StoredPlan | None:
+        rows = self._rows(FIND_PLAN, prefix=hash_prefix)
         return StoredPlan(*rows[0]) if rows else None
 
     def expire_plans(self) -> int:

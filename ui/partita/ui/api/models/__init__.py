@@ -56,19 +56,25 @@ from partita.ui.api.models.dynamic import (
     KeysToRemove,
 )
 from partita.ui.api.models.plans import (
+    AssetChange,
     Blocked,
+    CellsText,
     CriticalPart,
     Estimate,
     LaunchRequest,
     LaunchView,
     Mode,
+    NotLaunched,
     PlanAsset,
+    PlanDifference,
     PlanRequest,
     PlanView,
     PlanWave,
     PoolPressure,
     ReasonCount,
+    ReasonMove,
     SlotTime,
+    WasNow,
 )
 from partita.ui.api.models.runs import (
     AssetProgress,
@@ -116,6 +122,7 @@ from partita.ui.api.models.system import (
 )
 
 __all__ = [
+    "AssetChange",
     "AssetDetail",
     "AssetList",
     "AssetProgress",
@@ -135,6 +142,7 @@ __all__ = [
     "CellDetail",
     "CellState",
     "CellTally",
+    "CellsText",
     "CheckResult",
     "CheckTally",
     "CheckView",
@@ -175,6 +183,7 @@ __all__ = [
     "ModuleView",
     "Need",
     "Neighbour",
+    "NotLaunched",
     "OpenTask",
     "PartitionItem",
     "PartitionPage",
@@ -182,6 +191,7 @@ __all__ = [
     "PartitionsView",
     "PinView",
     "PlanAsset",
+    "PlanDifference",
     "PlanRequest",
     "PlanView",
     "PlanWave",
@@ -193,6 +203,7 @@ __all__ = [
     "QueueView",
     "Reason",
     "ReasonCount",
+    "ReasonMove",
     "ReloadView",
     "Resolved",
     "RetryView",
@@ -211,5 +222,6 @@ __all__ = [
     "TaskList",
     "TaskRow",
     "Verdict",
+    "WasNow",
     "Why",
 ]

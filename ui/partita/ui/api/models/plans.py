@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from partita.ui.api.models.base import Model
+from partita.ui.api.models.base import ErrorBody, Model
 
 Mode = Literal["missing", "failed", "stale", "all"]
 
@@ -132,6 +132,54 @@ class PlanView(Model):
     joined: int
     cli: str
     nothing_to_do: bool
+
+
+class CellsText(Model):
+    """`partitions` are in words; "" for an unpartitioned asset, and where they cannot be told any more."""
+
+    count: int
+    partitions: str
+
+
+class ReasonMove(Model):
+    was: str
+    now: str
+    cells: CellsText
+
+
+class AssetChange(Model):
+    """`rescaled`: its partition scheme changed in between, so that no cell is matched."""
+
+    key: str
+    added: CellsText | None
+    removed: CellsText | None
+    reasons: list[ReasonMove]
+    rescaled: bool
+
+
+class WasNow(Model):
+    name: str
+    was: str | None
+    now: str | None
+
+
+class PlanDifference(Model):
+    """From the plan with the hash `was` to that with the hash `now`. Only what differs is listed; `same` when nothing does."""
+
+    was: str
+    now: str
+    same: bool
+    text: str
+    request: list[WasNow]
+    snapshots: list[WasNow]
+    assets: list[AssetChange]
+    batches: list[WasNow]
+
+
+class NotLaunched(ErrorBody):
+    """A launch that was refused; `difference` when the plan is not what was shown any more, else null."""
+
+    difference: PlanDifference | None
 
 
 class LaunchRequest(Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from partita.ui.api.models import ErrorBody, LaunchRequest, LaunchView, PlanRequest, PlanView
+from partita.ui.api.models import LaunchRequest, LaunchView, NotLaunched, PlanDifference, PlanRequest, PlanView
 from partita.ui.api.routes.common import ERRORS, Id, Use
 
 router = APIRouter(tags=["plans"], responses=ERRORS)
@@ -20,6 +20,12 @@ def get_plan(use: Use, plan_id: Id) -> PlanView:
     return use.plans.get(plan_id)
 
 
-@router.post("/plans/{plan_id}/launch", operation_id="launchPlan", responses={409: {"model": ErrorBody}})
+@router.get("/plans/{plan_id}/difference", operation_id="comparePlan")
+def compare_plan(use: Use, plan_id: Id, against: str) -> PlanDifference:
+    """From the plan whose hash begins with `against` to this one."""
+    return use.plans.difference(plan_id, against)
+
+
+@router.post("/plans/{plan_id}/launch", operation_id="launchPlan", responses={409: {"model": NotLaunched}})
 def launch_plan(use: Use, plan_id: Id, request: LaunchRequest) -> LaunchView:
     return use.plans.launch(plan_id, request)

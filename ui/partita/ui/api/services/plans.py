@@ -5,22 +5,26 @@ Owns the order plan → store → confirm → re-plan → launch (laws 3 and 6).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from partita.assets import SelectionError
 from partita.core.catalog import Catalog
 from partita.core.duties.launch import launch
 from partita.core.duties.values import Launched, NewBackfill
-from partita.core.planner import Plan, decode_plan, encode_plan, plan, replan, sentence, to_launch
+from partita.core.planner import Plan, PlanDiff, compare, decode_plan, encode_plan, plan, replan, sentence, to_launch
 from partita.core.planner import PlanRequest as CoreRequest
 from partita.core.planner.params import check_params
 from partita.core.store.values_definitions import PlanId
-from partita.ui.api.models import LaunchRequest, LaunchView, PlanRequest, PlanView
+from partita.ui.api.models import LaunchRequest, LaunchView, PlanDifference, PlanRequest, PlanView
 from partita.ui.api.problems import NotFound, NothingToDo, NotWhatWasShown
 from partita.ui.api.services.base import Backend
+from partita.ui.api.services.plan_difference import difference_view
 from partita.ui.api.services.plan_views import plan_view
 
 KEEP_S = 3600.0
+_HASH = re.compile(r"[0-9a-fA-F]{8,64}")
 _INTENT = "as"  # kept beside the request: what the confirm button will do
 _KEYS = "keys"  # and which dynamic keys it was made with
 
@@ -76,6 +80,26 @@ class PlanService:
 
     def get(self, plan_id: int) -> PlanView:
         return self._load(plan_id).view()
+
+    def compare(self, shown: Preview, hash_prefix: str) -> PlanDiff:
+        """From the kept plan whose hash begins so to this one; raises NotFound and SelectionError."""
+        if not _HASH.fullmatch(hash_prefix):
+            raise SelectionError(
+                f"{hash_prefix!r} is no hash of a plan", rule="it is 8 to 64 hexadecimal digits, the first of the hash"
+            )
+        with self._backend.store.begin() as tx:
+            stored = tx.find_plan(hash_prefix.lower())
+        if stored is None:
+            raise NotFound(
+                f"there is no plan {hash_prefix}",
+                rule=f"plans are kept for {KEEP_S / 60:.0f} minutes",
+                fix="plan again",
+            )
+        return compare(decode_plan(stored.body), shown.plan, shown.catalog)
+
+    def difference(self, plan_id: int, hash_prefix: str) -> PlanDifference:
+        """As `compare`, to a kept plan."""
+        return difference_view(self.compare(self._load(plan_id), hash_prefix))
 
     def launch(self, plan_id: int, request: LaunchRequest) -> LaunchView:
         """Plans the same request again `as_of` the same instant, and runs it when that is what was shown.
