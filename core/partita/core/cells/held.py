@@ -36,9 +36,9 @@ class Held:
         self._blocks = blocks
         self._opened = opened
 
-    @Lazy
+    @property
     def flags(self) -> Codes:
-        """The stored flags; 0 for cells without a row."""
+        """The stored flags; 0 for cells without a row. Looked at once or twice, and not kept."""
         return self._column("flags", np.uint8)
 
     @Lazy
@@ -151,7 +151,7 @@ class Constant(Held):
     def __init__(self, space: PartitionSpace) -> None:
         super().__init__(space, (), {})
 
-    @Lazy
+    @property
     def flags(self) -> Codes:
         """Published, without any attempt."""
         return np.full(self.space.size, PUBLISHED, dtype=np.uint8)

@@ -46,7 +46,7 @@ _FAILED = np.isin(_OUTCOMES, (Outcome.FAILED, Outcome.LOST))
 _SKIPPED = np.equal(_OUTCOMES, Outcome.SKIPPED)
 _FACTORS_KEPT = 1 << 16
 # The parts of a status that nothing above the direct upstreams changes.
-_OF_THE_CELL = ("missing", "stale_code", "stale_data", "stale_dependencies", "stale", "failed", "skipped")
+_OF_THE_CELL = ("stale_code", "stale_data", "stale_dependencies", "stale", "failed", "skipped")
 
 
 class AssetStatus:
@@ -63,9 +63,9 @@ class AssetStatus:
         self.upstream_stale = nothing(held.space.size)
         self._statuses = statuses
 
-    @Lazy
+    @property
     def missing(self) -> Bools:
-        """Never published."""
+        """Never published. Cheaper to work out again than to keep."""
         return ~self.held.published
 
     @Lazy

@@ -48,6 +48,7 @@ class _Assembly:
         self._choices = choices
         self._waves: dict[AssetKey, Levels] = {}
         """Of the assets decided so far, the wave of each cell; -1 for cells that are not planned."""
+        self._top = 0
         self._sets: dict[tuple[int, bytes], PartitionSet] = {}
 
     def asset(self, asset: CatalogAsset) -> PlannedAsset:
@@ -82,13 +83,16 @@ class _Assembly:
             waves = here[run]
         else:
             waves, here = _waves_of_tasks(batches, own, run, after)
+        runs = Runs.of_array(waves)
+        self._top = max(self._top, *runs.values)
+        kept = here.astype(np.min_scalar_type(-self._top - 1))  # a byte a cell: ten million are kept meanwhile
         for asset in members:
-            self._waves[asset.key] = here
+            self._waves[asset.key] = kept
         return PlannedStep(
             step=key,
             assets=tuple(asset.key for asset in members),
             batches=batches,
-            waves=Runs.of_array(waves),
+            waves=runs,
             conditional=self._conditional(members, run, batches),
         )
 
