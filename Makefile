@@ -70,6 +70,7 @@ lint-ui: ui/node_modules/.installed
 .PHONY: docs
 docs: $(STAMP) ## check the documents: links, anchors, commands, Python snippets
 	$(PY) scripts/check_docs.py
+	$(PY) scripts/draw_docs.py --check
 
 .PHONY: test
 test: $(STAMP) ui ## all tests but the long proofs, quick ones first

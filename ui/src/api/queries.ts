@@ -9,9 +9,11 @@ import type {
   Backfill,
   CellDetail,
   Graph,
+  HeldBack,
   KeyPage,
   KeysPreview,
   Location,
+  LocationDiff,
   PartitionPage,
   Plan,
   Pool,
@@ -57,6 +59,12 @@ export const cell = (key: string, partition: string) =>
   queryOptions({
     queryKey: ["cell", key, partition],
     queryFn: ({ signal }) => get<CellDetail>("/asset/cell", { key, partition }, signal),
+  });
+
+export const heldBack = (key: string) =>
+  queryOptions({
+    queryKey: ["asset", key, "held-back"],
+    queryFn: ({ signal }) => get<HeldBack>("/asset/held-back", { key }, signal),
   });
 
 export const partitions = (key: string, filter: { state?: string; offset: number; limit: number }) =>
@@ -162,6 +170,13 @@ export const locations = () =>
   queryOptions({
     queryKey: ["locations"],
     queryFn: ({ signal }) => get<Location[]>("/locations", {}, signal),
+  });
+
+export const locationDiff = (name: string) =>
+  queryOptions({
+    queryKey: ["locations", name, "diff"],
+    queryFn: ({ signal }) => get<LocationDiff>(`/locations/${encodeURIComponent(name)}/diff`, {}, signal),
+    retry: false,
   });
 
 export const system = () =>

@@ -4,6 +4,58 @@
  */
 
 export interface paths {
+    "/api/v1/acceptances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Acceptances */
+        get: operations["listAcceptances"];
+        put?: never;
+        /** Accept */
+        post: operations["accept"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/acceptances/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Preview Acceptance */
+        post: operations["previewAcceptance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/acceptances/{acceptance_id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Undo Acceptance */
+        post: operations["undoAcceptance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/asset": {
         parameters: {
             query?: never;
@@ -30,6 +82,23 @@ export interface paths {
         };
         /** Get Cell */
         get: operations["getCell"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/asset/held-back": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Held Back */
+        get: operations["getHeldBack"];
         put?: never;
         post?: never;
         delete?: never;
@@ -363,6 +432,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/locations/{name}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Location Diff */
+        get: operations["getLocationDiff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/locations/{name}/reload": {
         parameters: {
             query?: never;
@@ -645,6 +731,100 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** AcceptConfirm */
+        AcceptConfirm: {
+            /**
+             * Confirm Cells
+             * @description The count that was shown
+             */
+            confirm_cells: number;
+            /**
+             * Partitions
+             * @description A partition selection; "all" for the whole history
+             */
+            partitions: string;
+            /** Reason */
+            reason: string;
+            /** Selection */
+            selection: string;
+        };
+        /** AcceptRequest */
+        AcceptRequest: {
+            /**
+             * Partitions
+             * @description A partition selection; "all" for the whole history
+             */
+            partitions: string;
+            /** Selection */
+            selection: string;
+        };
+        /**
+         * AcceptView
+         * @description What accepting would record. Nothing acts without it.
+         */
+        AcceptView: {
+            /** Assets */
+            assets: components["schemas"]["AcceptedAsset"][];
+            /** Cells */
+            cells: number;
+            /** Sentence */
+            sentence: string;
+        };
+        /** AcceptanceView */
+        AcceptanceView: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Cells */
+            cells: number;
+            /** Id */
+            id: number;
+            /** Partitions */
+            partitions: string | null;
+            /** Reason */
+            reason: string;
+            /** Selection */
+            selection: string;
+            /** Undone At */
+            undone_at: string | null;
+            /** Undone By */
+            undone_by: string | null;
+            /** Who */
+            who: string;
+        };
+        /**
+         * AcceptedAsset
+         * @description `code` and `dependencies` count why its cells are stale; `still_stale` stay so, because their inputs hold other data.
+         */
+        AcceptedAsset: {
+            /** Cells */
+            cells: number;
+            change: components["schemas"]["CodeChangeView"] | null;
+            /** Code */
+            code: number;
+            /** Dependencies */
+            dependencies: number;
+            /** Key */
+            key: string;
+            /** Partitions */
+            partitions: string;
+            /** Still Stale */
+            still_stale: number;
+        };
+        /**
+         * AcceptedView
+         * @description `passed_over` cells were made again or accepted by somebody else meanwhile.
+         */
+        AcceptedView: {
+            /** Cells */
+            cells: number;
+            /** Id */
+            id: number;
+            /** Passed Over */
+            passed_over: number;
+        };
         /**
          * AssetChange
          * @description `rescaled`: its partition scheme changed in between, so that no cell is matched.
@@ -976,6 +1156,7 @@ export interface components {
             attempts: components["schemas"]["AttemptSummary"][];
             /** Checks */
             checks: components["schemas"]["CheckResult"][];
+            code_change: components["schemas"]["CodeChangeView"] | null;
             /** Dimensions */
             dimensions: {
                 [key: string]: string;
@@ -1024,6 +1205,22 @@ export interface components {
             /** Partitions */
             partitions: string;
         };
+        /**
+         * ChangedAsset
+         * @description `kind` says how: a likely rename stands in `added` and `removed` too. `lines` are sentences.
+         */
+        ChangedAsset: {
+            impact: components["schemas"]["ImpactView"] | null;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "added" | "removed" | "changed" | "settings" | "below";
+            /** Lines */
+            lines: string[];
+        };
         /** CheckResult */
         CheckResult: {
             /**
@@ -1065,6 +1262,22 @@ export interface components {
             last_failing: components["schemas"]["LastCheck"] | null;
             /** Name */
             name: string;
+        };
+        /**
+         * CodeChangeView
+         * @description How the code that made something differs from the present one. Names are `module.function`.
+         */
+        CodeChangeView: {
+            /** Added */
+            added: string[];
+            /** Changed */
+            changed: string[];
+            /** Function */
+            function: string;
+            /** Removed */
+            removed: string[];
+            /** Text */
+            text: string;
         };
         /** CodeView */
         CodeView: {
@@ -1258,6 +1471,21 @@ export interface components {
             /** Version */
             version: string;
         };
+        /**
+         * HeldBackView
+         * @description `reaches` is how far the data goes; `path` leads from the first partition that is not fresh up to the cell that holds
+         *     it back, which comes last; it is empty when nothing does.
+         */
+        HeldBackView: {
+            /** Key */
+            key: string;
+            /** Path */
+            path: components["schemas"]["CellAddress"][];
+            /** Reaches */
+            reaches: string | null;
+            /** Sentence */
+            sentence: string;
+        };
         /** HolderView */
         HolderView: {
             /** Run Id */
@@ -1314,6 +1542,20 @@ export interface components {
              * @enum {string}
              */
             kind: "rename" | "move" | "retire";
+        };
+        /**
+         * ImpactView
+         * @description What happens to the published cells of an asset.
+         */
+        ImpactView: {
+            /** Fresh */
+            fresh: number;
+            /** Out Of Reach */
+            out_of_reach: number;
+            /** Stale */
+            stale: number;
+            /** Upstream Stale */
+            upstream_stale: number;
         };
         /** InputView */
         InputView: {
@@ -1517,6 +1759,30 @@ export interface components {
             state: string | null;
             /** Task Id */
             task_id: number | null;
+        };
+        /**
+         * LocationDiff
+         * @description `waiting`: `version` is a candidate that is not active; else it is, and `against` was before it. `problems` refuse it.
+         */
+        LocationDiff: {
+            /** Against */
+            against: string | null;
+            /** Assets */
+            assets: components["schemas"]["ChangedAsset"][];
+            /** Checks */
+            checks: string[];
+            /** Location */
+            location: string;
+            /** Problems */
+            problems: string[];
+            /** Renames */
+            renames: components["schemas"]["RenameView"][];
+            /** Sentence */
+            sentence: string;
+            /** Version */
+            version: string | null;
+            /** Waiting */
+            waiting: boolean;
         };
         /**
          * LocationView
@@ -1981,6 +2247,15 @@ export interface components {
             /** To */
             to: string;
         };
+        /** RenameView */
+        RenameView: {
+            /** After */
+            after: string;
+            /** Because */
+            because: string;
+            /** Before */
+            before: string;
+        };
         /** Resolved */
         Resolved: {
             /** Count */
@@ -2305,6 +2580,143 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listAcceptances: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptanceView"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    accept: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcceptConfirm"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedView"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewAcceptance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcceptRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    undoAcceptance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                acceptance_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     getAsset: {
         parameters: {
             query: {
@@ -2357,6 +2769,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CellDetail"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    getHeldBack: {
+        parameters: {
+            query: {
+                /** @description An asset's key */
+                key: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeldBackView"];
                 };
             };
             /** @description Client Error */
@@ -3047,6 +3491,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LocationView"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    getLocationDiff: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LocationDiff"];
                 };
             };
             /** @description Client Error */

@@ -14,6 +14,10 @@ export type Bucket = Schemas["Bucket"];
 export type Strip = Schemas["Strip"];
 export type CellDetail = Schemas["CellDetail"];
 export type Reason = Schemas["Reason"];
+export type CodeChange = Schemas["CodeChangeView"];
+export type HeldBack = Schemas["HeldBackView"];
+export type AcceptPreview = Schemas["AcceptView"];
+export type Accepted = Schemas["AcceptedView"];
 export type PartitionPage = Schemas["PartitionPage"];
 export type Resolved = Schemas["Resolved"];
 
@@ -41,6 +45,7 @@ export type KeysDone = Schemas["KeysDone"];
 
 export type Backfill = Schemas["BackfillView"];
 export type Location = Schemas["LocationView"];
+export type LocationDiff = Schemas["LocationDiff"];
 export type Pool = Schemas["PoolView"];
 export type Queue = Schemas["QueueView"];
 export type Automation = Schemas["AutomationPage"];

@@ -11,6 +11,7 @@ import { Icon } from "../design/Icon";
 import { StateGlyph } from "../design/StateGlyph";
 import { Time } from "../design/Time";
 import { duration, plural, shortHash } from "../lib/format";
+import { Deployment } from "./Deployment";
 import "./lists.css";
 
 const LOOK: Record<Location["state"], { state: string; word: string }> = {
@@ -96,6 +97,7 @@ function One({ location, focused }: { location: Location; focused: boolean }) {
           <pre className="trace">{location.error}</pre>
         </div>
       )}
+      {(location.active_version || location.address) && <Deployment location={location.name} />}
       {location.kept_assets.length > 0 && (
         <p className="mid" style={{ marginBottom: 8 }}>
           {plural(location.kept_assets.length, "asset keeps its", "assets keep their")} last good definition:{" "}

@@ -1,7 +1,7 @@
 """What changes between two versions of a location's definitions, and what that does to its cells."""
 
 from partita.core.changes.accept import AcceptPreview, AssetAcceptance, preview_acceptance
-from partita.core.changes.compare import compare
+from partita.core.changes.compare import code_change, compare
 from partita.core.changes.deploy import DeployDiff, deploy_diff
 from partita.core.changes.impact import Impact, impact_of
 from partita.core.changes.values import (
@@ -22,6 +22,7 @@ __all__ = [
     "Impact",
     "PartitionsChange",
     "Rename",
+    "code_change",
     "compare",
     "deploy_diff",
     "impact_of",

@@ -102,6 +102,18 @@ def _change(
     return None if found.only_settings and not found.settings else found
 
 
+def code_change(before: Snapshot, after: Snapshot, key: AssetKey, *, was: AssetKey | None = None) -> CodeChange | None:
+    """How the code of an asset differs between two snapshots; None when it is the same, or one does not define it.
+
+    `was` is its key in `before`, when that is another one.
+    """
+    old = next((spec for spec in before.assets if spec.key == (was or key)), None)
+    new = next((spec for spec in after.assets if spec.key == key), None)
+    if old is None or new is None:
+        return None
+    return _code(old, new, _steps_of(before).get(old.key), _steps_of(after).get(new.key))
+
+
 def _code(old: AssetSpec, new: AssetSpec, old_step: StepSpec | None, new_step: StepSpec | None) -> CodeChange | None:
     if old.fingerprint == new.fingerprint:
         return None

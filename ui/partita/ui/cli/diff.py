@@ -20,7 +20,7 @@ from partita.ui.cli.problems import FAILED, REFUSED
 
 if TYPE_CHECKING:
     from partita.assets import AssetKey
-    from partita.core.changes import AssetChange, DeployDiff, Difference, Impact, PartitionsChange
+    from partita.core.changes import DeployDiff, Difference, Impact
     from partita.ui.cli.check_rules import CheckedLocation
 
 
@@ -68,6 +68,8 @@ def _load_problems(loaded: list[CheckedLocation]) -> Iterator[str]:
 
 
 def _say(found: DeployDiff, problems: list[str], output: Output) -> None:
+    from partita.ui.api.services.change_views import impact_text
+
     told = {one.key: one for one in found.impacts}
     for one in found.differences:
         if not one.empty:
@@ -78,7 +80,7 @@ def _say(found: DeployDiff, problems: list[str], output: Output) -> None:
     if rest:
         output.say("Below them:")
         for below in rest:
-            output.say(Text(f"  {below.key}: {_impact(below, found)}", style="yellow"))
+            output.say(Text(f"  {below.key}: {impact_text(below, found)}", style="yellow"))
     for problem in problems:
         output.say(Text(f"✕ {problem}", style="red"))
     output.say(_conclusion(found, problems))
@@ -86,6 +88,8 @@ def _say(found: DeployDiff, problems: list[str], output: Output) -> None:
 
 def _difference(one: Difference, found: DeployDiff, told: dict[AssetKey, Impact]) -> Iterator[Text]:
     """The lines of a location; takes the impacts that it tells out of `told`."""
+    from partita.ui.api.services.change_views import change_lines, impact_text
+
     for key in one.added:
         space = found.space_of(key)
         yield Text(
@@ -107,74 +111,29 @@ def _difference(one: Difference, found: DeployDiff, told: dict[AssetKey, Impact]
     for change in one.changed:
         impact = told.pop(change.key, None)
         style = "" if change.only_settings else "yellow"
-        yield Text(f"  ~ {change.key}" + (f"  {_impact(impact, found)}" if impact else ""), style=style)
-        for line in _changes(change):
+        yield Text(f"  ~ {change.key}" + (f"  {impact_text(impact, found)}" if impact else ""), style=style)
+        for line in change_lines(change):
             yield Text(f"      {line}")
     for check in one.checks:
         yield Text(f"  ~ check {check}")
 
 
-def _changes(change: AssetChange) -> Iterator[str]:
-    if change.code is not None:
-        yield f"code: {change.code.text}"
-    for one in change.dependencies:
-        yield f"input: {one}"
-    if change.partitions is not None:
-        yield f"partitions: {_partitions_text(change.partitions)}"
-    if change.settings:
-        yield f"only told or planned otherwise: {', '.join(change.settings)}"
-
-
-def _partitions_text(change: PartitionsChange) -> str:
-    parts = [f"{change.before:,} became {change.after:,}"]
-    for count, verb, examples in (
-        (change.appear, "appear", change.appear_examples),
-        (change.vanish, "vanish", change.vanish_examples),
-    ):
-        if count:
-            parts.append(f"{count:,} {verb}" + (f" ({' … '.join(examples)})" if examples else ""))
-    return ", ".join(parts)
-
-
-def _impact(one: Impact, found: DeployDiff) -> str:
-    parts = []
-    if one.stale:
-        parts.append(f"{len(one.stale):,} of {one.published:,} published become stale ({_ranges(one, found)})")
-    if one.fresh:
-        parts.append(f"{one.fresh:,} become fresh again")
-    if one.out_of_reach:
-        parts.append(f"{one.out_of_reach:,} published get out of reach")
-    if one.upstream_stale:
-        parts.append(f"{one.upstream_stale:,} will have something stale above")
-    return ", ".join(parts)
-
-
 def _conclusion(found: DeployDiff, problems: list[str]) -> str:
-    if problems:
-        return "It would be refused; what is active stays."
-    if found.empty:
-        return "Nothing changes."
-    stale = sum(len(one.stale) for one in found.impacts)
-    if stale:
-        return f"{stale:,} {'cell becomes' if stale == 1 else 'cells become'} stale."
-    return "Cells get out of reach, or assets are removed." if found.costs else "Nothing becomes stale."
+    from partita.ui.api.services.change_views import conclusion
+
+    return "It would be refused; what is active stays." if problems else conclusion(found)
 
 
 def _partitions(count: int) -> str:
     return "partition" if count == 1 else "partitions"
 
 
-def _ranges(one: Impact, found: DeployDiff) -> str:
-    from partita.ui.api.services.asset_views import ranges_text
-
-    space = found.space_of(one.key)
-    return ranges_text(space, one.stale) if space is not None else ""
-
-
 # ---------------------------------------------------------------------- for programs
 
 
 def _json(found: DeployDiff, problems: list[str], code: int) -> dict[str, Any]:
+    from partita.ui.api.services.change_views import stale_text
+
     return {
         "outcome": {0: "nothing_stale", FAILED: "costs", REFUSED: "refused"}[code],
         "empty": found.empty and not problems,
@@ -182,7 +141,7 @@ def _json(found: DeployDiff, problems: list[str], code: int) -> dict[str, Any]:
         "locations": [_difference_json(one) for one in found.differences],
         "impacts": [
             {
-                "asset": one.key, "published": one.published, "stale": len(one.stale), "stale_partitions": _ranges(one, found),
+                "asset": one.key, "published": one.published, "stale": len(one.stale), "stale_partitions": stale_text(one, found),
                 "fresh_again": one.fresh, "out_of_reach": one.out_of_reach, "upstream_stale": one.upstream_stale,
             }
             for one in found.impacts

@@ -13,6 +13,7 @@ import type { Window } from "../../strip/zoom";
 import { CellPanel } from "./CellPanel";
 import { Definition, Facts } from "./Facts";
 import { PartitionList } from "./PartitionList";
+import { Standing } from "./Standing";
 import { VerdictLine } from "./VerdictLine";
 import "./asset.css";
 
@@ -97,6 +98,7 @@ function Body({ asset }: { asset: AssetDetail }) {
     <div className="page-scroll with-panel">
       <div className="asset-main">
         <VerdictLine asset={asset} />
+        <Standing asset={asset} partitions={partitioned ? text : ""} />
         {asset.load_error && (
           <Problem
             error={

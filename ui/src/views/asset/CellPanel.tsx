@@ -14,6 +14,10 @@ import { useZone } from "../../lib/clock";
 import { count, recordText, shortHash, wall } from "../../lib/format";
 import { planSearch, requestFrom } from "../../plan/request";
 import { productText, quoteKey } from "../../strip/text";
+import { Accept } from "./Accept";
+import { CodeChanges } from "./CodeChanges";
+
+const ACCEPTABLE = new Set(["stale_code", "stale_dependencies"]);
 
 type Props = { assetKey: string; partition: string; onClose?: () => void; external: boolean };
 
@@ -75,7 +79,14 @@ function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
         <ul className="reasons">
           {cell.reasons.map((reason) => (
             <li key={`${reason.code}${reason.text}`}>
-              {reason.text}
+              {reason.code === "stale_code" && cell.code_change ? (
+                <>
+                  its code changed
+                  <CodeChanges change={cell.code_change} />
+                </>
+              ) : (
+                reason.text
+              )}
               {reason.upstream && (
                 <Link
                   className="link"
@@ -90,6 +101,13 @@ function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
           ))}
         </ul>
       )}
+      <Accept
+        key={`${cell.key} ${cell.partition}`}
+        selection={`"${cell.key}"`}
+        partitions={selectionOfCell(cell) ?? "all"}
+        label="Accept this partition as it is…"
+        offered={cell.reasons.some((reason) => ACCEPTABLE.has(reason.code))}
+      />
       <Window cell={cell} />
       <Published cell={cell} />
       <Attempts cell={cell} />

@@ -9,6 +9,10 @@ from sqlalchemy import text
 CHANGE_TOKENS = text("""
     SELECT c.asset_id, count(*), sum(c.seq) FROM cell_change c GROUP BY c.asset_id
 """)
+# A change that came and was folded between two looks left no other trace; xmin moves with every write of a page.
+PAGE_TOKENS = text("""
+    SELECT p.asset_id, count(*), sum(CAST(CAST(p.xmin AS text) AS bigint)) FROM cell_page p GROUP BY p.asset_id
+""")
 OPEN_TOKENS = text("""
     SELECT o.asset_id, count(*), sum(o.task_id), coalesce(sum(o.task_id) FILTER (WHERE t.state = 'queued'), 0),
            coalesce(sum(o.task_id) FILTER (WHERE t.state = 'running'), 0),

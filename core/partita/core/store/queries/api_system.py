@@ -9,6 +9,9 @@ LOCATIONS = text("""
     SELECT l.id, l.name, l.state, l.error, l.modules, l.state_since, l.loaded_at, s.hash AS version, s.kept
     FROM location l LEFT JOIN snapshot s ON s.id = l.active_snapshot_id ORDER BY l.name
 """)
+PREVIOUS_SNAPSHOT = text("""
+    SELECT id FROM snapshot WHERE location_id = :location AND id <> :active ORDER BY created_at DESC, id DESC LIMIT 1
+""")
 CODE_SERVERS = text("""
     SELECT c.server_id, c.location_id, c.address, c.versions, c.lease_expires_at > now() AS live, c.lease_expires_at
     FROM code_server c ORDER BY c.location_id, c.server_id

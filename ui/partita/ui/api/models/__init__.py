@@ -43,6 +43,21 @@ from partita.ui.api.models.base import (
     Problem,
     Severity,
 )
+from partita.ui.api.models.changes import (
+    AcceptanceView,
+    AcceptConfirm,
+    AcceptedAsset,
+    AcceptedView,
+    AcceptRequest,
+    AcceptView,
+    ChangedAsset,
+    CodeChangeView,
+    HeldBackView,
+    ImpactView,
+    LocationDiff,
+    RenameView,
+    acceptance_view,
+)
 from partita.ui.api.models.dynamic import (
     DynamicKeyView,
     KeyPage,
@@ -122,6 +137,12 @@ from partita.ui.api.models.system import (
 )
 
 __all__ = [
+    "AcceptConfirm",
+    "AcceptRequest",
+    "AcceptView",
+    "AcceptanceView",
+    "AcceptedAsset",
+    "AcceptedView",
     "AssetChange",
     "AssetDetail",
     "AssetList",
@@ -143,9 +164,11 @@ __all__ = [
     "CellState",
     "CellTally",
     "CellsText",
+    "ChangedAsset",
     "CheckResult",
     "CheckTally",
     "CheckView",
+    "CodeChangeView",
     "CodeView",
     "ComponentView",
     "ConsumerView",
@@ -160,7 +183,9 @@ __all__ = [
     "GraphNode",
     "GraphView",
     "Health",
+    "HeldBackView",
     "HolderView",
+    "ImpactView",
     "InputView",
     "KeyPage",
     "KeyScheme",
@@ -175,6 +200,7 @@ __all__ = [
     "LaunchRequest",
     "LaunchView",
     "LiveEvent",
+    "LocationDiff",
     "LocationView",
     "LogLineView",
     "LogPageView",
@@ -205,6 +231,7 @@ __all__ = [
     "ReasonCount",
     "ReasonMove",
     "ReloadView",
+    "RenameView",
     "Resolved",
     "RetryView",
     "RunDetail",
@@ -224,4 +251,5 @@ __all__ = [
     "Verdict",
     "WasNow",
     "Why",
+    "acceptance_view",
 ]

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from partita.ui.api.models.base import Cadence, CellState, Counts, Model, PartitionsKind, Problem, Severity
+from partita.ui.api.models.changes import CodeChangeView
 from partita.ui.api.models.shared import AttemptSummary, CheckResult, OpenTask, Reason
 
 
@@ -205,6 +206,7 @@ class CellDetail(Model):
     due_at: datetime | None
     state: CellState
     reasons: list[Reason]
+    code_change: CodeChangeView | None
     published: Published | None
     last_attempt: AttemptSummary | None
     attempts: list[AttemptSummary]

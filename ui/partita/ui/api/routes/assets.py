@@ -12,6 +12,7 @@ from partita.ui.api.models import (
     CellDetail,
     CellState,
     GraphView,
+    HeldBackView,
     PartitionPage,
     Resolved,
     Strip,
@@ -64,6 +65,11 @@ def resolve_partitions(use: Use, key: Key, partitions: str) -> Resolved:
 @router.get("/graph", operation_id="getGraph")
 def get_graph(use: Use, select: str | None = None) -> GraphView:
     return use.assets.graph(select=select)
+
+
+@router.get("/asset/held-back", operation_id="getHeldBack")
+def get_held_back(use: Use, key: Key) -> HeldBackView:
+    return use.assets.held_back_view(key)
 
 
 @router.get("/why", operation_id="getWhy")

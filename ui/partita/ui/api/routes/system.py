@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from partita.ui.api.models import (
     AutomationPage,
+    LocationDiff,
     LocationView,
     PoolView,
     QueueView,
@@ -28,6 +31,12 @@ def list_locations(use: Use) -> list[LocationView]:
 @router.post("/locations/{name}/reload", operation_id="reloadLocation")
 async def reload_location(use: Use, name: str) -> ReloadView:
     return await use.system.reload(name)
+
+
+@router.get("/locations/{name}/diff", operation_id="getLocationDiff")
+async def get_location_diff(use: Use, name: str) -> LocationDiff:
+    addresses = await asyncio.to_thread(use.system.live_addresses, name)
+    return await use.definitions.location_diff(name, addresses)
 
 
 @router.get("/pools", operation_id="listPools")

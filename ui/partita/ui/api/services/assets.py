@@ -32,6 +32,7 @@ from partita.ui.api.models import (
     GraphEdge,
     GraphNode,
     GraphView,
+    HeldBackView,
     LastCheck,
     PartitionItem,
     PartitionPage,
@@ -179,6 +180,9 @@ class AssetService:
 
     def why(self, key: str, partition: str) -> Why:
         return self._cells.why(key, partition)
+
+    def held_back_view(self, key: str) -> HeldBackView:
+        return self._cells.held_back_view(key)
 
     def held_back(self, key: str) -> HeldBack:
         return self._cells.held_back(key)

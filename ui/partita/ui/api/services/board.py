@@ -95,7 +95,7 @@ def moved(before: Tokens, after: Tokens) -> set[AssetKey]:
 
 def _tokens(catalog: Catalog, reader: Reader) -> Tokens:
     tokens: dict[AssetKey, tuple[object, ...]] = {}
-    for name, statement in (("changed", sql.CHANGE_TOKENS), ("open", sql.OPEN_TOKENS)):
+    for name, statement in (("changed", sql.CHANGE_TOKENS), ("pages", sql.PAGE_TOKENS), ("open", sql.OPEN_TOKENS)):
         for row in rows(reader, statement):
             asset_id, *rest = row.values()
             asset = catalog.by_id.get(asset_id)

@@ -13,20 +13,24 @@ from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.cells import CellReason, HeldBack, Statuses, held_back
 from partita.core.cells import Why as CoreWhy
 from partita.core.cells import why as explain
+from partita.core.changes import CodeChange, code_change
 from partita.core.decide.dynamic import EXPIRED
 from partita.core.store.queries import api_assets as sql
 from partita.core.store.queries import api_runs
 from partita.core.store.queries.api_read import Row, now, one, rows
 from partita.core.store.queries.reader import Reader
-from partita.ui.api.models import CellAddress, CellDetail, InputView, OpenTask, Published, Reason, Why
+from partita.core.store.values import RunId
+from partita.ui.api.models import CellAddress, CellDetail, HeldBackView, InputView, OpenTask, Published, Reason, Why
 from partita.ui.api.services import run_views
 from partita.ui.api.services.asset_views import ranges_text
 from partita.ui.api.services.base import Backend
+from partita.ui.api.services.change_views import code_change_view
 from partita.ui.api.services.dynamic import ended_keys, how_to_add
 from partita.ui.api.services.words import plural
 
 _ATTEMPTS_SHOWN = 50
 _CHECKS_SHOWN = 200
+_CODE_CHANGED = "its code changed"  # as the core's reason says it
 
 
 class CellService:
@@ -39,14 +43,26 @@ class CellService:
         with self._backend.store.read() as reader:
             told = _explained(catalog, reader, asset, partition)
             task = _open_task(reader, asset, partition)
-        sentence = told.sentence
+            row = one(reader, sql.CELL, asset_id=asset.id, partition=partition)
+        change = _code_change(self._backend, asset, row, told.reasons)
+        sentence = told.sentence if change is None else told.sentence.replace(_CODE_CHANGED, _told(change), 1)
         if task is not None and task.reason is not None:
             sentence = f"{sentence}; the task {task.reason.text}"
         return Why(
             state=told.state,
             sentence=sentence,
-            reasons=[_reason(one) for one in told.reasons],
+            reasons=[_reason(one, change) for one in told.reasons],
             open_task=task,
+        )
+
+    def held_back_view(self, key: str) -> HeldBackView:
+        """The same for the contract."""
+        found = self.held_back(key)
+        return HeldBackView(
+            key=found.key,
+            reaches=found.reaches,
+            sentence=found.sentence,
+            path=[CellAddress(key=above, partition=partition) for above, partition in found.path],
         )
 
     def held_back(self, key: str) -> HeldBack:
@@ -73,6 +89,7 @@ class CellService:
             )
             task = _open_task(reader, asset, partition)
         window = None if ordinal is None else space.window_at(ordinal)
+        change = _code_change(self._backend, asset, row, told.reasons)
         summaries = [run_views.attempt_summary(attempt) for attempt in attempts]
         return CellDetail(
             key=asset.key,
@@ -82,7 +99,8 @@ class CellService:
             window_end=window.end if window is not None else None,
             due_at=window.end if window is not None else None,
             state=told.state,
-            reasons=[_reason(reason) for reason in told.reasons],
+            reasons=[_reason(reason, change) for reason in told.reasons],
+            code_change=code_change_view(change) if change is not None else None,
             published=_published(row),
             last_attempt=summaries[0] if summaries else None,
             attempts=summaries,
@@ -150,11 +168,38 @@ def _open_task(reader: Reader, asset: CatalogAsset, partition: str) -> OpenTask 
     return run_views.open_task(one(reader, sql.OPEN_TASK, asset_id=asset.id, partition=partition))
 
 
-def _reason(told: CellReason) -> Reason:
+def code_change_of(backend: Backend, asset: CatalogAsset, row: Row | None) -> CodeChange | None:
+    """How the code that made a cell differs from the present one: the version that its run was pinned to tells.
+
+    None when that is not known: the cell was accepted since, or the run is no longer kept.
+    """
+    if row is None or row["published_run"] is None:
+        return None
+    before = backend.catalogs.of_run(RunId(row["published_run"]))
+    made = before.by_id.get(asset.id)
+    if made is None or made.spec.fingerprint != row["fingerprint"]:
+        return None
+    then = next(one for one in before.snapshots if one.location == made.location)
+    present = next(one for one in backend.catalogs.active().snapshots if one.location == asset.location)
+    return code_change(then.snapshot, present.snapshot, asset.key, was=made.key)
+
+
+def _code_change(
+    backend: Backend, asset: CatalogAsset, row: Row | None, reasons: Sequence[CellReason]
+) -> CodeChange | None:
+    return code_change_of(backend, asset, row) if any(one.code == "stale_code" for one in reasons) else None
+
+
+def _told(change: CodeChange) -> str:
+    return f"{_CODE_CHANGED} ({change.text})"
+
+
+def _reason(told: CellReason, change: CodeChange | None) -> Reason:
     upstream = None
     if told.upstream is not None and told.partition is not None:
         upstream = CellAddress(key=told.upstream, partition=told.partition)
-    return Reason(code=told.code, text=told.text, evidence=None, upstream=upstream)
+    text = _told(change) if change is not None and told.code == "stale_code" else told.text
+    return Reason(code=told.code, text=text, evidence=None, upstream=upstream)
 
 
 def _published(row: Row | None) -> Published | None:

@@ -5,13 +5,21 @@ Owns no decision: the comparison is the core's.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from partita.assets import AssetKey, Snapshot
-from partita.core.changes import DeployDiff, deploy_diff
-from partita.core.store.values import CellRef
+from partita.core.catalog import StoredSnapshot
+from partita.core.changes import DeployDiff, compare, deploy_diff
+from partita.core.store.queries.api_read import one
+from partita.core.store.queries.api_system import PREVIOUS_SNAPSHOT
+from partita.core.store.values import CellRef, SnapshotId
+from partita.ui.api.models import LocationDiff
+from partita.ui.api.problems import NotFound
 from partita.ui.api.services.base import Backend
+from partita.ui.api.services.change_views import activated_view, candidate_view
 
 
 class DefinitionService:
@@ -46,8 +54,46 @@ class DefinitionService:
             if (found := details.get(ref)) is not None and found.data_version is not None
         ]
 
+    async def location_diff(self, name: str, addresses: Sequence[str]) -> LocationDiff:
+        """A candidate that the location serves and that is not active, against what is; else what the last activation changed."""
+        active, before = await asyncio.to_thread(self._versions, name)
+        version = active.version if active is not None else None
+        candidate = await _candidate(addresses, version)
+        if candidate is not None:
+            found = await asyncio.to_thread(self.deploy_diff, [candidate[1]])
+            return candidate_view(found, version=candidate[0], against=version)
+        if active is None:
+            raise NotFound(f"location {name!r} has no active version", rule="a difference is between two versions")
+        difference = compare(before.snapshot if before is not None else None, active.snapshot, datetime.now(UTC))
+        return activated_view(difference, version=version, against=before.version if before is not None else None)
+
+    def _versions(self, name: str) -> tuple[StoredSnapshot | None, StoredSnapshot | None]:
+        """The active snapshot of a location, and the newest other one: what was active before it."""
+        active = next((one for one in self._backend.catalogs.active().snapshots if one.location == name), None)
+        if active is None:
+            return None, None
+        with self._backend.store.read() as reader:
+            row = one(reader, PREVIOUS_SNAPSHOT, location=active.location_id, active=active.snapshot_id)
+            before = reader.snapshots([SnapshotId(row["id"])]) if row is not None else []
+        return active, before[0] if before else None
+
     def deploy_diff(self, candidates: Sequence[Snapshot]) -> DeployDiff:
         """What activating these candidates, one per location, would change now."""
         catalog = self._backend.catalogs.active()
         with self._backend.store.read() as reader:
             return deploy_diff(catalog, candidates, reader.identities(), reader, reader.now())
+
+
+async def _candidate(addresses: Sequence[str], active: str | None) -> tuple[str, Snapshot] | None:
+    """The version that a live server would have new runs use, when that is not the active one."""
+    from partita.grpc.client import CodeLocationClient, CodeServerError
+
+    for address in addresses:
+        try:
+            async with CodeLocationClient(address) as client:
+                version, body = await client.definitions(known_hash=active or "")
+        except CodeServerError:
+            continue  # another server may answer; the location's page says which do not
+        if body is not None and version != active:
+            return version, Snapshot.model_validate_json(body)
+    return None

@@ -70,8 +70,14 @@ class SystemService:
             for row in found
         ]
 
-    def addresses(self, name: str) -> list[str]:
-        """Where the live servers of a location are; raises NotFound or Unavailable."""
+    def live_addresses(self, name: str) -> list[str]:
+        """Where the live servers of a location are, if any; raises NotFound."""
+        return self._live(self._named(name))
+
+    def _live(self, location: LocationView) -> list[str]:
+        return [server.address for server in location.servers if server.live]
+
+    def _named(self, name: str) -> LocationView:
         found = {one.name: one for one in self.locations()}
         if name not in found:
             raise NotFound(
@@ -79,7 +85,11 @@ class SystemService:
                 rule=f"the locations are {', '.join(found) or 'none yet'}",
                 fix="name one of them, or configure it in partita.toml",
             )
-        addresses = [server.address for server in found[name].servers if server.live]
+        return found[name]
+
+    def addresses(self, name: str) -> list[str]:
+        """Where the live servers of a location are; raises NotFound or Unavailable."""
+        addresses = self.live_addresses(name)
         if not addresses:
             raise Unavailable(
                 f"location {name!r} has no live code server",
