@@ -79,7 +79,7 @@ OPS: dict[Callable[[World], Op], int] = {
     automation: 3,
     housekeeping: 4,
     definitions: 9,
-    identity: 4,
+    identity: 8,
     plans: 7,
     acceptances: 5,
     keys_change: 9,

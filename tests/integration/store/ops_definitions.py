@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from tests.integration.store.differential_world import AS_OF, KEYS, PARTITIONS, Op, World
@@ -9,10 +10,12 @@ from tests.integration.store.differential_world import AS_OF, KEYS, PARTITIONS, 
 from partita.core.store.port import Tx
 from partita.core.store.values import (
     AssetId,
+    Fence,
     LocationId,
     SnapshotId,
 )
 from partita.core.store.values_definitions import CellPage, LocationState, PlanId
+from partita.core.store.values_identity import CellWindow
 
 
 def definitions(w: World) -> Op:
@@ -54,6 +57,10 @@ def identity(w: World) -> Op:
     turned = dict(zip(assets, [*keys[1:], w.one([*keys[:1], "fresh", "Zeta"])], strict=False))
     home = LocationId(w.one([*sorted(w.db.location.rows), 99]))
     one = AssetId(w.one(w.assets()))
+    schemes = {AssetId(a): w.one([("s1", {"kind": "x"}), ("s2", None)]) for a in assets}
+    windows = [
+        CellWindow(key, w.one([None, (AS_OF, AS_OF + timedelta(days=1))])) for key in sorted(set(w.some(PARTITIONS)))
+    ]
     return w.op(
         [
             lambda tx: tx.read_assets(),
@@ -63,6 +70,11 @@ def identity(w: World) -> Op:
             lambda tx: tx.rename_assets(turned, "me\x00"),
             lambda tx: tx.set_home(one, home, "me"),
             lambda tx: tx.retire_by_hand(assets, "me"),
+            lambda tx: tx.set_schemes(schemes),
+            lambda tx: tx.windowed_cells(one),
+            lambda tx: tx.former_cells(one),
+            lambda tx: tx.set_aside(one, windows, Fence(7)),
+            lambda tx: tx.bring_back(one, tx.former_cells(one)[:2], Fence(9)),
         ]
     )
 

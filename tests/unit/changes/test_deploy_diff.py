@@ -294,3 +294,20 @@ def test_common_partitions_are_those_of_both_key_sets(
         left, right = space_of(one, AS_OF), space_of(other, AS_OF)
         keys = {str(key) for key in left.keys(left.all())} & {str(key) for key in right.keys(right.all())}
         assert common_count(left, right) == len(keys)
+
+
+def test_another_zone_has_other_cells_under_the_same_keys() -> None:
+    """Daily in New York has every key of daily in UTC, and none of its windows (DESIGN section 5)."""
+    world = World(snapshot(Built("orders")))
+    world.publish("orders")
+    eastern = Daily("2026-03-01", tz="America/New_York")
+    found = world.diff(snapshot(Built("orders", eastern)))
+    [change] = found.differences[0].changed
+    assert change.partitions is not None
+    assert (change.partitions.before, change.partitions.vanish) == (10, 10)
+    assert change.partitions.appear == change.partitions.after
+    [impact] = found.impacts
+    assert (impact.published, impact.out_of_reach, len(impact.stale)) == (10, 10, 0)
+    assert found.costs
+    same = world.diff(snapshot(Built("orders", Daily("2026-03-04"))))
+    assert [one.out_of_reach for one in same.impacts] == [3]

@@ -90,6 +90,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/asset/former": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Former */
+        get: operations["listFormerCells"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/asset/held-back": {
         parameters: {
             query?: never;
@@ -1423,6 +1440,33 @@ export interface components {
             /** Text */
             text: string;
         };
+        /**
+         * FormerCellView
+         * @description A cell that belongs to an earlier partition scheme of its asset: its key and window there, and what it holds.
+         */
+        FormerCellView: {
+            /** Data Version */
+            data_version: string;
+            /** Location */
+            location: string | null;
+            /**
+             * Moved At
+             * Format: date-time
+             */
+            moved_at: string;
+            /** Partition */
+            partition: string;
+            /** Published At */
+            published_at: string | null;
+            /** Scheme */
+            scheme: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /** Window End */
+            window_end: string | null;
+            /** Window Start */
+            window_start: string | null;
+        };
         /** GraphEdge */
         GraphEdge: {
             /** From */
@@ -1568,6 +1612,7 @@ export interface components {
             /** Upstream */
             upstream: string;
         };
+        JsonValue: unknown;
         /** KeyPage */
         KeyPage: {
             /** Items */
@@ -2769,6 +2814,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CellDetail"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listFormerCells: {
+        parameters: {
+            query: {
+                /** @description An asset's key */
+                key: string;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FormerCellView"][];
                 };
             };
             /** @description Client Error */

@@ -107,6 +107,12 @@ def joined(blocks: Sequence[CellBlock]) -> CellBlock:
     return _made(keys, {name: np.concatenate([getattr(block, name) for block in blocks]) for name in _COLUMNS})
 
 
+def chosen(block: CellBlock, mask: npt.NDArray[np.bool_]) -> CellBlock:
+    """The cells of a block where `mask` holds."""
+    keys = tuple(key for key, stays in zip(block.keys, mask.tolist(), strict=True) if stays)
+    return _made(keys, {name: getattr(block, name)[mask] for name in _COLUMNS})
+
+
 _COLUMNS = ("hash", "digest", "fingerprint", "dependency", "flags")
 
 

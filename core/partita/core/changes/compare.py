@@ -187,7 +187,8 @@ def _partitions(old: AssetSpec, new: AssetSpec, as_of: datetime) -> PartitionsCh
 
 
 def common_count(one: PartitionSpace, other: PartitionSpace) -> int:
-    """How many keys exist in both spaces. A product costs the sum of its dimensions, not their product."""
+    """How many partitions exist in both spaces: the same key and the same window. A product
+    costs the sum of its dimensions, not their product."""
     if isinstance(one, ProductSpace) and isinstance(other, ProductSpace):
         if len(one.parts) != len(other.parts):
             return 0
@@ -198,7 +199,13 @@ def common_count(one: PartitionSpace, other: PartitionSpace) -> int:
     if isinstance(one, ProductSpace) or isinstance(other, ProductSpace):
         return 0
     few, many = sorted((one, other), key=lambda space: space.size)
-    return sum(1 for ordinal in range(few.size) if many.find(few.key_at(ordinal)) is not None)
+    return sum(1 for ordinal in range(few.size) if _has(many, few, ordinal))
+
+
+def _has(space: PartitionSpace, other: PartitionSpace, ordinal: int) -> bool:
+    """Whether `space` has that partition of `other`. Equal keys may mean other windows (ADR 10)."""
+    found = space.find(other.key_at(ordinal))
+    return found is not None and space.window_at(found) == other.window_at(ordinal)
 
 
 def _examples(space: PartitionSpace, other: PartitionSpace) -> tuple[str, ...]:
@@ -209,9 +216,8 @@ def _examples(space: PartitionSpace, other: PartitionSpace) -> tuple[str, ...]:
 
 def _lacking(space: PartitionSpace, ordinals: Sequence[int], other: PartitionSpace) -> str | None:
     for ordinal in ordinals[:_LOOKED_AT]:
-        key = space.key_at(ordinal)
-        if other.find(key) is None:
-            return key
+        if not _has(other, space, ordinal):
+            return space.key_at(ordinal)
     return None
 
 

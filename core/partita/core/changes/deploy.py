@@ -22,6 +22,7 @@ from partita.core.catalog import (
 from partita.core.catalog.identity import counted_definitions, follow_renames
 from partita.core.cells import Statuses
 from partita.core.cells.values import PUBLISHED, CellsReader
+from partita.core.changes.ahead import AheadCells
 from partita.core.changes.compare import compare
 from partita.core.changes.impact import Impact, impact_of
 from partita.core.changes.values import Difference
@@ -91,7 +92,10 @@ def deploy_diff(
     ]
     catalog = Catalog(snapshots, _ids(snapshots, then.ids), active.keys, origins)
     impacts = impact_of(
-        Statuses(active, reader, as_of), Statuses(catalog, reader, as_of), _touched(differences), renamed
+        Statuses(active, reader, as_of),
+        Statuses(catalog, AheadCells(reader, active, catalog, as_of), as_of),
+        _touched(differences),
+        renamed,
     )
     return DeployDiff(tuple(differences), (), tuple(impacts), catalog, as_of)
 

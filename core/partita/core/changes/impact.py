@@ -94,7 +94,7 @@ def _moved(now: AssetStatus, then: AssetStatus) -> tuple[Bools, Bools, int]:
     reached = 0
     for ordinal in now.held.published.nonzero()[0]:
         place = theirs.find(mine.key(int(ordinal)))
-        if place >= 0:
+        if place >= 0 and theirs.window(place) == mine.window(int(ordinal)):
             reached += 1
             stale[place] = now.stale[ordinal]
             above[place] = now.upstream_stale[ordinal]

@@ -7,7 +7,7 @@ of these is decided by a pure function of `catalog` and `decide`; a refusal is t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from partita.assets import AssetKey, Snapshot
 from partita.assets.specs import canonical_json
@@ -15,6 +15,7 @@ from partita.core.catalog import ActivationRefused, check_activation, declared_k
 from partita.core.catalog.effective import Effective
 from partita.core.catalog.identity import counted_definitions
 from partita.core.decide.identity import contested, decide_identities
+from partita.core.runtime.rescheme import Rescheme, take_schemes
 from partita.core.store.port import Tx
 from partita.core.store.values import AssetId, LocationId, NewEvent, Pool, SnapshotId
 from partita.core.store.values_definitions import StoredSnapshot
@@ -34,6 +35,8 @@ class Activated:
     retired: tuple[AssetId, ...] = ()
     renamed: Mapping[str, str] | None = None
     """New key -> the key before."""
+    schemes: tuple[Rescheme, ...] = ()
+    """The assets whose partition scheme changed."""
 
 
 def activate(tx: Tx, location: str, candidate: Snapshot, version: str, body: bytes) -> Activated:
@@ -41,7 +44,8 @@ def activate(tx: Tx, location: str, candidate: Snapshot, version: str, body: byt
     location_id = tx.put_location(location)
     active = tx.lock_locations()
     stored = {one.id: one for one in tx.read_snapshots([one for one in active.values() if one is not None])}
-    effective = _effective(candidate, _active_of(location_id, active, stored))
+    previous = _active_of(location_id, active, stored)
+    effective = _effective(candidate, previous)
     rows = tx.read_assets()
     others = [
         (other, Snapshot.model_validate_json(stored[snapshot].effective))
@@ -59,11 +63,21 @@ def activate(tx: Tx, location: str, candidate: Snapshot, version: str, body: byt
     )
     tx.activate_snapshot(location_id, snapshot_id)
     keys = [asset.key for asset in here.assets]
-    tx.define_assets(location_id, snapshot_id, keys)
+    ids = tx.define_assets(location_id, snapshot_id, keys)
+    before = None if previous is None else Snapshot.model_validate_json(previous.effective)
+    schemes = take_schemes(tx, here, before, ids, rows)
     retired = tx.retire_assets(location_id, set(keys))
     _ensure_pools(tx, here)
     tx.append_events([NewEvent(kind="location", body={"location": location, "version": version, "assets": len(keys)})])
-    return Activated(assets=len(keys), kept=len(effective.kept), retired=tuple(retired), renamed=renamed)
+    for one in schemes:
+        tx.audit(f"location {location}", "scheme_change", asdict(one))
+    return Activated(
+        assets=len(keys),
+        kept=len(effective.kept),
+        retired=tuple(retired),
+        renamed=renamed,
+        schemes=tuple(schemes),
+    )
 
 
 def _effective(candidate: Snapshot, previous: StoredSnapshot | None) -> Effective:

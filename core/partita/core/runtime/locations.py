@@ -215,6 +215,11 @@ class LocationSync:
             return done.problem
         for key, before in sorted((done.renamed or {}).items()):
             log.info("location %s: asset %s was %s; its history goes with it", location, key, before)
+        for one in done.schemes:
+            log.info(
+                "location %s: asset %s has other partitions: %d cells stay, %d set aside, %d come back, %d tasks cancelled",
+                location, one.key, one.kept, one.aside, one.back, one.cancelled,
+            )  # fmt: skip
         log.info(
             "location %s: version %.12s is active: %d assets, %d kept, %d retired",
             location, version, done.assets, done.kept, len(done.retired),

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any, Protocol
 
-from partita.core.store.values import AssetId, AttemptId, CellRef, LocationId, SnapshotId
+from partita.core.store.values import AssetId, AttemptId, CellRef, Fence, LocationId, SnapshotId
 from partita.core.store.values_accept import Acceptance, AcceptanceId, Rebase
 from partita.core.store.values_definitions import (
     CellPage,
@@ -19,7 +19,7 @@ from partita.core.store.values_definitions import (
     StoredSnapshot,
 )
 from partita.core.store.values_dynamic import EndedKey, KeyLife, NewKey, RenewedKey
-from partita.core.store.values_identity import AssetRow, FormerKey
+from partita.core.store.values_identity import AssetRow, CellWindow, FormerCell, FormerKey
 
 
 class DefinitionsTx(Protocol):
@@ -81,6 +81,24 @@ class DefinitionsTx(Protocol):
 
     def retire_by_hand(self, ids: Iterable[AssetId], who: str) -> list[AssetId]:
         """Retires those that are not retired, and returns them. Cells stay."""
+
+    # -- schemes (ADR 10)
+    def set_schemes(self, schemes: Mapping[AssetId, tuple[str, Any]]) -> None:
+        """Notes the scheme of each asset as (hash, JSON); equal hashes are one scheme."""
+
+    def windowed_cells(self, asset_id: AssetId) -> list[CellWindow]:
+        """The cells of an asset that are published or that an open task owns, by partition."""
+
+    def former_cells(self, asset_id: AssetId) -> list[FormerCell]:
+        """What was set aside of an asset, oldest first."""
+
+    def set_aside(self, asset_id: AssetId, cells: Sequence[CellWindow], fence: Fence) -> int:
+        """Copies the last success of these cells under the asset's scheme to the former cells, and empties them: nobody
+        below `fence` publishes there. `cells` give the windows of the new scheme. Returns how many held something. Appends
+        cell_change."""
+
+    def bring_back(self, asset_id: AssetId, cells: Sequence[FormerCell], fence: Fence) -> int:
+        """Moves former cells back where nothing is published; returns how many. Appends cell_change."""
 
     # -- code servers
     def put_code_server(

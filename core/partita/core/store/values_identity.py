@@ -17,6 +17,8 @@ class AssetRow:
     location_id: LocationId | None
     home_id: LocationId | None
     retired_at: datetime | None
+    scheme: str | None = None
+    """The hash of the scheme that its cells are cells of; None: not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +29,24 @@ class FormerKey:
     asset_id: AssetId
     key: str
     until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CellWindow:
+    """A cell that was published, by key and window (aware, UTC); None without time."""
+
+    partition: str
+    window: tuple[datetime, datetime] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FormerCell:
+    """A cell that was set aside, with the hash of the scheme that it was made under."""
+
+    id: int
+    scheme: str
+    partition: str
+    window: tuple[datetime, datetime] | None
+    data_version: str
+    location: str | None
+    published_at: datetime | None

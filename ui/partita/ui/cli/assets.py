@@ -24,7 +24,7 @@ class _ListByDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-assets = typer.Typer(cls=_ListByDefault, help="Assets: list (the default), rename, move, retire.")
+assets = typer.Typer(cls=_ListByDefault, help="Assets: list (the default), rename, move, retire, former.")
 
 
 def register(app: typer.Typer) -> None:
@@ -111,6 +111,44 @@ def retire(
     from partita.ui.api.models.identity import RetireRequest
 
     _change(RetireRequest(kind="retire", selection=selection), "Retire them?", "Retired.", yes=yes, as_json=as_json)
+
+
+@assets.command()
+def former(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The asset.")],
+    *,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, the newest first.")] = 100,
+    as_json: o.Json = False,
+) -> None:
+    """Cells of earlier partition schemes of an asset, with the scheme that each was made under."""
+    from partita.ui.cli.session import session
+
+    output = Output(json=as_json)
+    with session() as opened:
+        found = opened.services.identities.former(key, limit=limit)
+    if as_json:
+        output.value([one.model_dump(mode="json") for one in found])
+        return
+    output.table(
+        ("partition", "scheme", "window", "version", "location"),
+        [
+            (one.partition or "–", _scheme(one.scheme),
+             "–" if one.window_start is None else f"{one.window_start:%Y-%m-%dT%H:%MZ} .. {one.window_end:%Y-%m-%dT%H:%MZ}",
+             one.data_version, one.location or "–")
+            for one in found
+        ],
+        empty="No cell of this asset was made under another partition scheme.",
+    )  # fmt: skip
+
+
+def _scheme(spec: Any) -> str:
+    if spec is None:
+        return "none"
+    if spec["kind"] == "time":
+        return f"{spec['cron']} {spec['tz']}"
+    if spec["kind"] == "multi":
+        return " x ".join(one["name"] for one in spec["dims"])
+    return str(spec["kind"])
 
 
 def _change(request: IdentityRequest, question: str, done: str, *, yes: bool, as_json: bool) -> None:

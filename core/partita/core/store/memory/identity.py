@@ -13,7 +13,14 @@ from partita.core.store.values_identity import AssetRow, FormerKey
 class IdentityPart(MemoryPart):
     def read_assets(self) -> list[AssetRow]:
         return [
-            AssetRow(row["id"], row["key"], row["location_id"], row["home_id"], row["retired_at"])
+            AssetRow(
+                row["id"],
+                row["key"],
+                row["location_id"],
+                row["home_id"],
+                row["retired_at"],
+                None if row["scheme_id"] is None else self._db.scheme.rows[row["scheme_id"]]["hash"],
+            )
             for row in self._db.asset.sorted_rows()
         ]
 

@@ -22,6 +22,7 @@ from partita.core.store.memory.identity import IdentityPart
 from partita.core.store.memory.launch import LaunchPart
 from partita.core.store.memory.pools import PoolsPart
 from partita.core.store.memory.runs import RunsPart
+from partita.core.store.memory.schemes import SchemesPart
 from partita.core.store.memory.tables import Database, Row
 from partita.core.store.memory.tasks import TasksPart
 from partita.core.store.port import Conflict, Tx
@@ -41,6 +42,7 @@ class MemoryTx(
     AcceptPart,
     IdentityPart,
     DynamicPart,
+    SchemesPart,
 ):
     """One transaction over the tables; see `partita.core.store.port.Tx` for what each operation does."""
 

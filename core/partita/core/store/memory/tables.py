@@ -106,6 +106,8 @@ class Database:
         self.code_server = table("server_id")
         self.asset = table("id")
         self.identity_change = table("id")
+        self.scheme = table("id")
+        self.former_cell = table("id")
         self.fingerprint = table("id", text=lambda row: row["text"])
         self.cell = table("asset_id", "partition", asset=lambda row: row["asset_id"])
         self.acceptance = table("id")

@@ -12,7 +12,10 @@ from partita.core.store.postgres.base import PostgresPart
 from partita.core.store.values import AssetId, LocationId
 from partita.core.store.values_identity import AssetRow, FormerKey
 
-READ_ASSETS = text("SELECT id, key, location_id, home_id, retired_at FROM asset ORDER BY id")
+READ_ASSETS = text("""
+    SELECT a.id, a.key, a.location_id, a.home_id, a.retired_at, s.hash
+    FROM asset a LEFT JOIN scheme s ON s.id = a.scheme_id ORDER BY a.id
+""")
 FORMER_KEYS = text("SELECT id, asset_id, was, at FROM identity_change WHERE kind = 'rename' ORDER BY id")
 
 PUBLISHED_COUNTS = text("""

@@ -29,6 +29,7 @@ from partita.core.store.postgres.launch import LaunchPart
 from partita.core.store.postgres.plans import PlansPart
 from partita.core.store.postgres.pools import PoolsPart
 from partita.core.store.postgres.runs import RunsPart
+from partita.core.store.postgres.schemes import SchemesPart
 from partita.core.store.postgres.tasks import TasksPart
 from partita.core.store.postgres.workers import WorkersPart
 from partita.core.store.queries import Reader
@@ -72,6 +73,7 @@ class PostgresTx(
     AcceptPart,
     IdentityPart,
     DynamicPart,
+    SchemesPart,
 ):
     """One transaction; see `partita.core.store.port.Tx` for what each operation does."""
 

@@ -30,7 +30,10 @@ VERSIONS = text("""
         ON u.location_id = s.location_id AND u.hash = s.hash
 """)
 
-ASSETS = text("SELECT id, key, location_id, home_id, retired_at FROM asset")
+ASSETS = text("""
+    SELECT a.id, a.key, a.location_id, a.home_id, a.retired_at, s.hash
+    FROM asset a LEFT JOIN scheme s ON s.id = a.scheme_id
+""")
 FORMER_KEYS = text("SELECT id, asset_id, was, at FROM identity_change WHERE kind = 'rename' ORDER BY id")
 IDENTITY_STAMP = text("SELECT coalesce(max(id), 0) FROM identity_change")
 

@@ -1,7 +1,13 @@
-"""Statements of identities for people: locations by name."""
+"""Statements of identities for people: locations by name, cells that were set aside."""
 
 from __future__ import annotations
 
 from sqlalchemy import text
+
+FORMER_CELLS = text("""
+    SELECT f.partition, f.window_start, f.window_end, f.data_version, f.location, f.published_at, f.moved_at, s.spec AS scheme
+    FROM asset a JOIN former_cell f ON f.asset_id = a.id JOIN scheme s ON s.id = f.scheme_id
+    WHERE a.key = :key ORDER BY f.id DESC LIMIT :limit OFFSET :offset
+""")
 
 LOCATION_IDS = text("SELECT id, name FROM location ORDER BY name")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from partita.ui.api.models.base import Model
 
@@ -33,6 +34,19 @@ class RetireRequest(Model):
 
 
 IdentityRequest = Annotated[RenameRequest | MoveRequest | RetireRequest, Field(discriminator="kind")]
+
+
+class FormerCellView(Model):
+    """A cell that belongs to an earlier partition scheme of its asset: its key and window there, and what it holds."""
+
+    partition: str
+    window_start: datetime | None
+    window_end: datetime | None
+    data_version: str
+    location: str | None
+    published_at: datetime | None
+    moved_at: datetime
+    scheme: dict[str, JsonValue] | None
 
 
 class IdentityLine(Model):

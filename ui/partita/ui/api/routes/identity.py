@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from partita.ui.api.models.identity import IdentityConfirmed, IdentityPreview, IdentityRequest
-from partita.ui.api.routes.common import ERRORS, Use
+from partita.ui.api.models.identity import FormerCellView, IdentityConfirmed, IdentityPreview, IdentityRequest
+from partita.ui.api.routes.common import ERRORS, Key, Limit, Offset, Use
 
 router = APIRouter(tags=["assets"], responses=ERRORS)
+
+
+@router.get("/asset/former", operation_id="listFormerCells")
+def list_former(use: Use, key: Key, offset: Offset = 0, limit: Limit = 100) -> list[FormerCellView]:
+    return use.identities.former(key, offset=offset, limit=limit)
 
 
 @router.post("/identity/preview", operation_id="previewIdentity")

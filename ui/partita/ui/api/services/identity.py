@@ -15,9 +15,10 @@ from partita.core.decide.identity_by_hand import IdentityChange, Known, move, re
 from partita.core.duties.identity import CHANNELS, change_identity
 from partita.core.store.port import Tx
 from partita.core.store.queries.api_read import rows
-from partita.core.store.queries.identity_read import LOCATION_IDS
+from partita.core.store.queries.identity_read import FORMER_CELLS, LOCATION_IDS
 from partita.core.store.values import AssetId, LocationId
 from partita.ui.api.models.identity import (
+    FormerCellView,
     IdentityLine,
     IdentityPreview,
     IdentityRequest,
@@ -47,6 +48,12 @@ class IdentityService:
         change_identity(self._backend.store, change, who=self._backend.who)
         self._backend.wake(CHANNELS)
         return told
+
+    def former(self, key: str, *, offset: int = 0, limit: int = 100) -> list[FormerCellView]:
+        """The cells of earlier partition schemes of an asset, newest first; retired assets have theirs, too."""
+        with self._backend.store.read() as reader:
+            found = rows(reader, FORMER_CELLS, key=key, offset=offset, limit=limit)
+        return [FormerCellView.model_validate(dict(row)) for row in found]
 
     def _decide(self, request: IdentityRequest) -> IdentityChange:
         catalog = self._backend.catalogs.active()
