@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from partita.assets.errors import SelectionError, suggest
-from partita.assets.graph import AssetGraph
+from partita.assets.graph import AssetGraph, AssetNode
 from partita.assets.keys import AssetKey
-from partita.assets.specs import AssetSpec
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -31,7 +30,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_FIELDS: dict[str, Callable[[AssetSpec, str], Iterable[str]]] = {
+_FIELDS: dict[str, Callable[[AssetNode, str], Iterable[str]]] = {
     "tag": lambda spec, location: [*spec.tags, *(f"{name}={value}" for name, value in spec.tags.items())],
     "group": lambda spec, location: [spec.group],
     "owner": lambda spec, location: [spec.owner] if spec.owner else [],

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from queue import Queue
@@ -12,11 +14,14 @@ from threading import Barrier
 
 import psycopg
 import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from tests.integration.store.pauses import in_thread
 
+import partita.core.store.migrations
 from partita.core.embedded import EmbeddedPostgres
 from partita.core.store.listen import Listener
-from partita.core.store.open import driver_url, migrate, open_store
+from partita.core.store.open import driver_url, migrate, newest_revision, open_store
 from partita.core.store.port import Unavailable
 from partita.core.store.postgres import PostgresStore
 from partita.core.store.values import WorkerId
@@ -123,6 +128,22 @@ def test_four_processes_that_migrate_at_once_make_one_schema(pg_server: Embedded
         assert connection.execute("SELECT count(*) FROM pool").fetchone() == (1,)
     with psycopg.connect(pg_server.url, autocommit=True) as connection:
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+def test_a_schema_that_is_up_to_date_is_recognised_without_alembic(pg_url: str) -> None:
+    """Every command opens the database: it must not pay for importing what it does not need."""
+    code = (
+        f"import sys; from partita.core.store.open import migrate; migrate({pg_url!r}); print('alembic' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_the_newest_revision_is_alembics_head() -> None:
+    folder = Path(partita.core.store.migrations.__file__).parent
+    config = Config()
+    config.set_main_option("script_location", str(folder))
+    assert ScriptDirectory.from_config(config).get_heads() == [newest_revision()]
 
 
 @pytest.mark.parametrize("url", ["sqlite:///x.db", "mysql://u@h/d"])

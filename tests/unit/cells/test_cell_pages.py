@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partita.core.cells.pages import PAGE_CELLS, block_of, fold, joined, pack, rows_equal, unpack
-from partita.core.cells.values import CellRow, Outcome
+from partita.core.cells.values import CellBlock, CellRow, Outcome
 
 KEYS = st.text(min_size=0, max_size=6)
 ROWS = st.builds(
@@ -59,3 +64,37 @@ def test_a_page_of_another_form_is_refused() -> None:
     other = page.packed[:2] + b"\x09" + page.packed[3:]
     with pytest.raises(ValueError, match="rebuild the pages"):
         unpack(other)
+
+
+@given(
+    rows=st.lists(ROWS, min_size=1, unique_by=lambda row: row.partition), more=st.lists(ROWS, min_size=1, max_size=3)
+)
+def test_pages_of_the_first_form_are_read_and_folded_into_todays(rows: list[CellRow], more: list[CellRow]) -> None:
+    block, changed = block_of(rows), block_of({row.partition: row for row in more}.values())
+    first = first_form(block)
+    assert rows_equal(unpack(first), block)
+    assert unpack(first).token == block.token
+    (made,) = fold(unpack(first), changed, last=True)
+    latest = {row.partition: row for row in (*rows, *more)}
+    assert rows_equal(unpack(made.packed), block_of(latest.values()))
+
+
+def first_form(block: CellBlock) -> bytes:
+    """As the version before wrote it."""
+    lengths = np.array([len(key.encode()) for key in block.keys], dtype="<u4")
+    text = zlib.compress(lengths.tobytes() + "".join(block.keys).encode(), 1)
+    columns = (block.hash, block.digest, block.fingerprint, block.dependency, block.flags)
+    body = b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in columns)
+    return struct.pack("<2sBxII", b"cp", 1, len(block.keys), len(text)) + text + body
+
+
+def test_a_column_of_one_value_is_stored_once_and_keys_stay_packed() -> None:
+    rows = [CellRow(f"2026-01-{day:02}", "v", 7, 8, None, "published") for day in range(1, 32)]
+    page = pack(block_of(rows))
+    varied = pack(block_of([replace(row, fingerprint_id=index + 1) for index, row in enumerate(rows)]))
+    assert len(varied.packed) - len(page.packed) == 4 * (len(rows) - 1)
+    read = unpack(page.packed)
+    assert read.names.packed == block_of(rows).names.packed
+    assert [len(getattr(read, name)) for name in ("hash", "digest", "fingerprint", "dependency", "flags")] == [31] * 5
+    (again,) = fold(read, block_of([replace(rows[3], data_version="w")]), last=True)
+    assert unpack(again.packed).names.packed == read.names.packed  # no new key: not packed again

@@ -16,11 +16,13 @@ from partita.assets import (
     Snapshot,
     StepSpec,
     asset_key,
+    canonical_json,
     default_mapping,
     to_spec,
 )
 from partita.assets import Mapping as PartitionMapping
 from partita.core.catalog import Catalog, StoredSnapshot
+from partita.core.catalog.body import StoredBody
 from partita.core.cells import Statuses
 from partita.core.planner import Plan, PlanRequest, plan
 from partita.core.planner.memory import MemoryCells
@@ -80,7 +82,8 @@ class World:
             assets=tuple(specs),
             steps=tuple(StepSpec(id=step, assets=tuple(keys), function="m:f") for step, keys in steps.items()),
         )
-        stored = StoredSnapshot(LocationId(1), self.location, SnapshotId(1), "v1", snapshot)
+        body = StoredBody(canonical_json(snapshot))  # as the store gives it
+        stored = StoredSnapshot(LocationId(1), self.location, SnapshotId(1), "v1", body)
         self.catalog = Catalog([stored], self.ids)
 
     def ref(self, key: str, partition: str = "") -> CellRef:

@@ -7,6 +7,7 @@ from partita.core.catalog.effective import Effective, effective_snapshot, kept_o
 from partita.core.catalog.identity import KnownIdentities, active_definitions
 from partita.core.catalog.inputs import CatalogInputs, resolve_inputs
 from partita.core.catalog.load import CatalogCache, load_catalog
+from partita.core.catalog.loading import read_snapshot
 from partita.core.catalog.moment import Link, Moment
 from partita.core.catalog.values import (
     CatalogAsset,
@@ -41,6 +42,7 @@ __all__ = [
     "kept_of",
     "load_catalog",
     "mask_of",
+    "read_snapshot",
     "resolve_inputs",
     "set_of",
 ]

@@ -14,12 +14,14 @@ from partita.assets import (
     AssetSpec,
     DynamicPartitions,
     PartitaError,
+    PartitionsDef,
     Snapshot,
     check_fit,
     from_spec,
     self_mapping,
     suggest,
 )
+from partita.assets import Mapping as PartitionMapping
 from partita.core.catalog.catalog import Catalog
 from partita.core.catalog.dynamic import dynamic_parts
 from partita.core.catalog.identity import follow_renames
@@ -69,11 +71,35 @@ def activation_problems(snapshots: Iterable[Snapshot], as_of: datetime) -> list[
     problems += _dynamic_problems(union)
     assets = {spec.key: spec for snapshot in union for spec in snapshot.assets}
     loaded = {snapshot.location for snapshot in union}
+    mappings = _Mappings()
     for snapshot in union:
         for spec in snapshot.assets:
-            problems += _input_problems(spec, assets, owners, loaded, as_of)
+            problems += _input_problems(spec, assets, owners, loaded, mappings)
         problems += _group_problems(snapshot, assets)
-    return problems or _graph_problems(union)
+    return problems or _graph_problems(union, mappings)
+
+
+class _Mappings:
+    """Checks mappings between schemes, each question once: most assets of a location share a few of both."""
+
+    def __init__(self) -> None:
+        self._schemes: dict[PartitionsDef | None, PartitionsDef | None] = {}
+        self._of: dict[AssetKey, PartitionsDef | None] = {}
+        self._sound: set[tuple[PartitionMapping, int, int]] = set()
+
+    def scheme(self, spec: AssetSpec) -> PartitionsDef | None:
+        """The partition scheme of an asset; equal ones are one object. Raises DefinitionError."""
+        if spec.key not in self._of:
+            found = from_spec(spec.partitions)
+            self._of[spec.key] = self._schemes.setdefault(found, found)
+        return self._of[spec.key]
+
+    def check(self, mapping: PartitionMapping, *, down: PartitionsDef | None, up: PartitionsDef | None) -> None:
+        """`check_fit`, remembered where it found nothing."""
+        asked = (mapping, id(down), id(up))
+        if asked not in self._sound:
+            check_fit(mapping, down=down, up=up)
+            self._sound.add(asked)
 
 
 def declared_keys(snapshots: Iterable[Snapshot]) -> dict[AssetKey, tuple[AssetKey, ...]]:
@@ -106,7 +132,7 @@ def _input_problems(
     assets: Mapping[AssetKey, AssetSpec],
     owners: Mapping[AssetKey, str],
     loaded: set[str],
-    as_of: datetime,
+    mappings: _Mappings,
 ) -> list[str]:
     found: list[str] = []
     for one in spec.inputs:
@@ -124,10 +150,10 @@ def _input_problems(
             )
         try:
             mapping = from_spec(one.mapping)
-            check_fit(
+            mappings.check(
                 self_mapping(mapping) if one.upstream == spec.key else mapping,
-                down=from_spec(spec.partitions),
-                up=from_spec(upstream.partitions),
+                down=mappings.scheme(spec),
+                up=mappings.scheme(upstream),
             )
         except PartitaError as refused:
             found.append(f"input {one.name!r} of {spec.key!r} from {one.upstream!r}: {refused}")
@@ -142,7 +168,7 @@ def _group_problems(snapshot: Snapshot, assets: Mapping[AssetKey, AssetSpec]) ->
     ]
 
 
-def _graph_problems(union: list[Snapshot]) -> list[str]:
+def _graph_problems(union: list[Snapshot], mappings: _Mappings) -> list[str]:
     keys = [spec.key for snapshot in union for spec in snapshot.assets]
     ids = {key: AssetId(index) for index, key in enumerate(keys)}
     stored = [
@@ -151,6 +177,9 @@ def _graph_problems(union: list[Snapshot]) -> list[str]:
     ]
     try:
         Catalog(stored, ids)
+        for snapshot in union:
+            for spec in snapshot.assets:
+                mappings.scheme(spec)  # also of assets that nothing reads; the inputs' mappings are known to be sound
     except PartitaError as refused:
         return [str(refused)]
     return []

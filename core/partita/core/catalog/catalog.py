@@ -1,16 +1,18 @@
 """The catalog: all assets of a vector of snapshots as one graph, with their ids, spaces and compiled mappings.
 
-An immutable value apart from its caches. It reads nothing: `load.py` builds it from a `DefinitionsReader`. The catalog of
-a run is built from the snapshots that the run is pinned to, by the same code.
+An immutable value apart from its caches. What an asset is beyond its place in the graph is worked out when it is first
+asked for, so that a question about 100 assets of 10,000 costs by the 100. It reads nothing: `load.py` builds it from a
+`DefinitionsReader`. The catalog of a run is built from the snapshots that the run is pinned to, by the same code.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
 from datetime import datetime
 from functools import cached_property
+from itertools import count
 from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -20,7 +22,6 @@ import numpy as np
 from partita.assets import (
     AssetKey,
     AssetSpec,
-    CycleError,
     InputSpec,
     PartitionsDef,
     PartitionSpace,
@@ -37,8 +38,10 @@ from partita.assets.graph import AssetGraph
 from partita.assets.partitions.multi import ProductSpace
 from partita.core.catalog.dynamic import NO_KEYS, DynamicScheme, KeysAt, dynamic_parts, schemes_of
 from partita.core.catalog.edges import EdgeMap, Hashes
+from partita.core.catalog.made import Made
 from partita.core.catalog.moment import Moment
 from partita.core.catalog.names import names_of
+from partita.core.catalog.steps import StepOrder
 from partita.core.catalog.values import CatalogAsset, CatalogInput, StepKey, StoredSnapshot, Vector
 from partita.core.store.values import AssetId, LocationId, SnapshotId
 
@@ -101,35 +104,27 @@ class Catalog:
         self.snapshots = tuple(sorted(snapshots, key=lambda one: one.location_id))
         self.keys = keys
         self._origins = dict(origins or {})
-        specs = [(one.location, asset) for one in self.snapshots for asset in one.snapshot.assets]
-        self.graph = AssetGraph(specs)
+        self._ids = ids
+        self.graph = AssetGraph((one.location, node) for one in self.snapshots for node in one.nodes)
+        self._place = {node.key: (one, place) for one in self.snapshots for place, node in enumerate(one.nodes)}
+        self.assets: Mapping[AssetKey, CatalogAsset] = Made(self._place, self._entry)
+        self._steps = StepOrder(
+            self.graph,
+            {
+                node.key: StepKey(one.location_id, node.step or node.key)
+                for one in self.snapshots
+                for node in one.nodes
+                if node.kind != "external"
+            },
+        )
+        # Caches go by these numbers: the hash of a scheme costs as much as it has keys, and is asked for with every partition.
+        self._schemes: dict[PartitionsDef | None, int] = {}
+        self._scheme: dict[AssetKey, tuple[PartitionsDef | None, int]] = {}
+        self._numbers = count()
+        # Equal mappings are one object, for the same reason.
         self._mappings: dict[PartitionMapping, PartitionMapping] = {}
-        self.assets: dict[AssetKey, CatalogAsset] = {}
-        for one in self.snapshots:
-            for spec in one.snapshot.assets:
-                self.assets[spec.key] = self._entry(one, spec, ids)
-        self.by_id = {asset.id: asset for asset in self.assets.values()}
-        self.order = {key: index for index, key in enumerate(self.graph.order)}
-        self.steps = self._steps()
-        self._defs: dict[AssetKey, PartitionsDef | None] = {
-            key: from_spec(asset.spec.partitions) for key, asset in self.assets.items()
-        }
-        # Caches go by these numbers: the hash of a scheme, or of a mapping by table, costs as much as it has keys, and is
-        # asked for with every partition.
-        schemes: dict[PartitionsDef | None, int] = {}
-        self._scheme = {key: schemes.setdefault(found, len(schemes)) for key, found in self._defs.items()}
-        mappings: dict[object, int] = {}
-        self._mapping = {
-            id(one.mapping): mappings.setdefault(one.mapping, len(mappings))
-            for asset in self.assets.values()
-            for one in asset.inputs
-        }
         self._moments: WeakValueDictionary[datetime, Moment] = WeakValueDictionary()
-        self._named = {
-            key: tuple(part.name for part in parts)
-            for key, found in self._defs.items()
-            if (parts := dynamic_parts(found))
-        }
+        self._named = self._dynamic_names()
         self._spaces = _Kept(_SPACES_KEPT)
         self._edges = _Kept(_EDGE_BYTES_KEPT, lambda edge: edge.nbytes)
         self._constants = _Kept(_CONSTANT_BYTES_KEPT, lambda hashes: hashes.nbytes)
@@ -144,6 +139,27 @@ class Catalog:
         """Which snapshot of each location this is."""
         return tuple((one.location_id, one.snapshot_id) for one in self.snapshots)
 
+    @property
+    def order(self) -> Mapping[AssetKey, int]:
+        """The place of each asset in topological order."""
+        return self.graph.rank
+
+    @cached_property
+    def by_id(self) -> Mapping[AssetId, CatalogAsset]:
+        """The assets by their ids."""
+        keys = {self._ids[key]: key for key in self._place}
+        return Made(keys, lambda asset_id: self.assets[keys[asset_id]])
+
+    @cached_property
+    def steps(self) -> Mapping[StepKey, tuple[CatalogAsset, ...]]:
+        """The assets of each step, steps in topological order; external assets have none."""
+        members = self._steps.members
+        return Made(members, lambda step: tuple(self.assets[key] for key in members[step]))
+
+    def steps_of(self, keys: Iterable[AssetKey]) -> list[tuple[CatalogAsset, ...]]:
+        """The whole steps of these assets, in the order of `steps`; costs by what is asked for."""
+        return [tuple(self.assets[key] for key in members) for members in self._steps.of(keys)]
+
     @cached_property
     def consumers(self) -> Mapping[AssetKey, tuple[tuple[CatalogAsset, CatalogInput], ...]]:
         """Per asset the (consumer, input) pairs that read it."""
@@ -157,13 +173,18 @@ class Catalog:
     def automation_assets(self) -> frozenset[AssetId]:
         """The assets whose publications are work for the automation consumer: those with eager consumers."""
         return frozenset(
-            self.assets[key].id for key, pairs in self.consumers.items() if any(asset.eager for asset, _ in pairs)
+            self._ids[one.upstream]
+            for stored in self.snapshots
+            for node in stored.nodes
+            if node.automation.type == "eager"
+            for one in node.inputs
+            if one.upstream in self._place
         )
 
     @cached_property
     def dynamic_schemes(self) -> Mapping[str, DynamicScheme]:
         """The dynamic schemes by name."""
-        return schemes_of({key: self._defs[key] for key in self._named})
+        return schemes_of({key: self.definition(key) for key in self._named})
 
     def with_keys(self, keys: KeysAt) -> Catalog:
         """The same definitions with these keys of the dynamic schemes; shares all that does not go by them."""
@@ -195,16 +216,17 @@ class Catalog:
 
     def definition(self, key: AssetKey) -> PartitionsDef | None:
         """The partition scheme of an asset; None when it is not partitioned."""
-        return self._defs[key]
+        return self._scheme_of(key)[0]
 
     def space(self, key: AssetKey, as_of: datetime) -> PartitionSpace:
         """The partitions of an asset that exist at `as_of`. Equal spaces are one object, so that caches meet."""
-        scheme = (self._scheme[key], self.keys.revision if key in self._named else 0)
+        definition, number = self._scheme_of(key)
+        scheme = (number, self.keys.revision if key in self._named else 0)
         asked = (scheme, as_of)
         known = self._spaces.get(asked)
         if isinstance(known, PartitionSpace):
             return known
-        fresh = space_of(self._defs[key], as_of, self.keys.keys)
+        fresh = space_of(definition, as_of, self.keys.keys)
         shape = fresh.sizes if isinstance(fresh, ProductSpace) else (fresh.size,)
         same = self._spaces.put((scheme, shape), fresh)
         return self._spaces.put(asked, same)
@@ -219,10 +241,10 @@ class Catalog:
     def edge(self, consumer: AssetKey, one: CatalogInput, as_of: datetime) -> EdgeMap:
         """The compiled mapping of one input of `consumer` at `as_of`."""
         down, up = self.space(consumer, as_of), self.space(one.upstream, as_of)
-        asked = (self._mapping.get(id(one.mapping), one.mapping), id(down), id(up))
+        asked = (id(one.mapping), id(down), id(up))
         known = self._edges.get(asked)
         # An id may be reused after its space left the cache: the kept edge itself says what it was made for.
-        if isinstance(known, EdgeMap) and known.down is down and known.up is up:
+        if isinstance(known, EdgeMap) and known.mapping is one.mapping and known.down is down and known.up is up:
             return known
         fresh = EdgeMap.compile(one.mapping, down=down, up=up)
         if known is not None:
@@ -243,111 +265,69 @@ class Catalog:
         )
         return self._constants.put(space, hashes)
 
-    def _entry(self, stored: StoredSnapshot, spec: AssetSpec, ids: Mapping[AssetKey, AssetId]) -> CatalogAsset:
-        snapshot_id, version = stored.kept.get(spec.key, (stored.snapshot_id, stored.version))
-        inputs = tuple(
-            CatalogInput(
-                name=one.name,
-                upstream=one.upstream,
-                upstream_id=ids[one.upstream],
-                mapping=self._mapping_of(spec.key, one),
-                kind=one.kind,
-                external=self._is_constant(one.upstream),
-                spec=one,
-            )
-            for one in spec.inputs
-            if one.upstream in self.graph
-        )
+    def _entry(self, key: AssetKey) -> CatalogAsset:
+        stored, place = self._place[key]
+        spec = stored.spec(place)
+        snapshot_id, version = stored.kept.get(key, (stored.snapshot_id, stored.version))
         return CatalogAsset(
-            id=ids[spec.key],
-            key=spec.key,
+            id=self._ids[key],
+            key=key,
             spec=spec,
             location=stored.location,
             location_id=stored.location_id,
             snapshot_id=snapshot_id,
             version=version,
-            step=StepKey(stored.location_id, spec.step or spec.key),
-            inputs=inputs,
-            dependency_hash=self._dependency_hash(spec, ids),
-            unresolved=tuple(one for one in spec.inputs if one.upstream not in self.graph),
+            step=StepKey(stored.location_id, spec.step or key),
+            inputs=tuple(self._input(key, one) for one in spec.inputs if one.upstream in self._place),
+            unresolved=tuple(one for one in spec.inputs if one.upstream not in self._place),
+            dependency_hash=self._dependency_hash(spec),
         )
 
-    def _mapping_of(self, key: AssetKey, one: InputSpec) -> PartitionMapping:
-        """The mapping of an input; equal ones are one object."""
+    def _input(self, key: AssetKey, one: InputSpec) -> CatalogInput:
         mapping = self_mapping(from_spec(one.mapping)) if one.upstream == key else from_spec(one.mapping)
-        return self._mappings.setdefault(mapping, mapping)
+        upstream = self.graph.assets[one.upstream]
+        return CatalogInput(
+            name=one.name,
+            upstream=one.upstream,
+            upstream_id=self._ids[one.upstream],
+            mapping=self._mappings.setdefault(mapping, mapping),
+            kind=one.kind,
+            external=upstream.kind == "external" and not upstream.observed,
+            spec=one,
+        )
 
-    def _dependency_hash(self, spec: AssetSpec, ids: Mapping[AssetKey, AssetId]) -> str:
+    def _dependency_hash(self, spec: AssetSpec) -> str:
         """What the location says, unless one of its upstreams was renamed: then the first keys count."""
         if not self._origins or not spec.dependency_hash:
             return spec.dependency_hash
         first = {
             one.upstream: origin
             for one in spec.inputs
-            if one.upstream in ids and (origin := self._origins.get(ids[one.upstream], one.upstream)) != one.upstream
+            if one.upstream in self._ids
+            and (origin := self._origins.get(self._ids[one.upstream], one.upstream)) != one.upstream
         }
         return dependency_hash(spec.inputs, first) if first else spec.dependency_hash
 
-    def _is_constant(self, key: AssetKey) -> bool:
-        upstream = self.graph.assets[key]
-        return upstream.kind == "external" and not upstream.observed
+    def _dynamic_names(self) -> dict[AssetKey, tuple[str, ...]]:
+        """The names of the dynamic schemes that slice each asset; those without any are left out."""
+        # Stored assets of one scheme share its model, so it is looked at once; the entry keeps it, and with it its id.
+        looked_at: dict[int, tuple[object, tuple[str, ...]]] = {}
+        found: dict[AssetKey, tuple[str, ...]] = {}
+        for key, node in self.graph.assets.items():
+            spec = node.partitions
+            known = looked_at.get(id(spec))
+            if known is None:
+                parts = dynamic_parts(from_spec(spec))
+                known = looked_at[id(spec)] = (spec, tuple(part.name for part in parts))
+            if known[1]:
+                found[key] = known[1]
+        return found
 
-    def _steps(self) -> Mapping[StepKey, tuple[CatalogAsset, ...]]:
-        """The assets of each step, steps in topological order; external assets have none."""
-        members: dict[StepKey, list[CatalogAsset]] = {}
-        for key in self.graph.order:
-            asset = self.assets[key]
-            if not asset.external:
-                members.setdefault(asset.step, []).append(asset)
-        order = _step_order(members, self.assets)
-        return {step: tuple(members[step]) for step in order}
-
-
-def _step_order(
-    members: Mapping[StepKey, Sequence[CatalogAsset]], assets: Mapping[AssetKey, CatalogAsset]
-) -> list[StepKey]:
-    """Steps so that each comes after those it reads; a group's last member decides. Ties keep the order given."""
-    waits: dict[StepKey, set[StepKey]] = {
-        step: {
-            assets[one.upstream].step
-            for asset in group
-            for one in asset.inputs
-            if not assets[one.upstream].external and assets[one.upstream].step != step
-        }
-        for step, group in members.items()
-    }
-    done: list[StepKey] = []
-    placed: set[StepKey] = set()
-    path: list[StepKey] = []
-
-    def place(step: StepKey) -> None:
-        stack = [(step, iter(sorted(waits[step])))]
-        path.append(step)
-        while stack:
-            current, rest = stack[-1]
-            following = next((one for one in rest if one not in placed), None)
-            if following is None:
-                stack.pop()
-                path.pop()
-                placed.add(current)
-                done.append(current)
-            elif following in path:
-                raise _step_cycle([*path[path.index(following) :], following])
-            else:
-                stack.append((following, iter(sorted(waits[following]))))
-                path.append(following)
-
-    for step in members:
-        if step not in placed:
-            place(step)
-    return done
-
-
-def _step_cycle(path: Sequence[StepKey]) -> Exception:
-    names = tuple(step.id for step in path)
-    return CycleError(
-        f"steps depend on each other: {' -> '.join(names)}",
-        rule="the assets of one step are made together, so nothing between them may depend on the step",
-        fix="take the asset in the middle out of the way, or split the group",
-        path=names,
-    )
+    def _scheme_of(self, key: AssetKey) -> tuple[PartitionsDef | None, int]:
+        """The partition scheme of an asset and its number: equal schemes have one number, others have others."""
+        known = self._scheme.get(key)
+        if known is None:
+            definition = from_spec(self.graph.assets[key].partitions)
+            number = self._schemes.setdefault(definition, next(self._numbers))
+            known = self._scheme.setdefault(key, (definition, number))
+        return known

@@ -51,7 +51,7 @@ class KnownIdentities:
             if since is None:
                 continue
             later = {row.key: row.asset_id for row in reversed(self.former) if row.until > since}  # the earliest wins
-            found.update((spec.key, later[spec.key]) for spec in one.snapshot.assets if spec.key in later)
+            found.update((node.key, later[node.key]) for node in one.nodes if node.key in later)
         return found
 
     def renamed(self, keys: Mapping[AssetId, AssetKey]) -> KnownIdentities:
@@ -66,10 +66,24 @@ class KnownIdentities:
 
 def active_definitions(snapshots: Sequence[StoredSnapshot], known: KnownIdentities) -> list[StoredSnapshot]:
     """The active snapshots with the definitions that count, references to former keys followed."""
+    if _as_they_stand(snapshots, known):
+        return list(snapshots)
     names = {one.location_id: one.location for one in snapshots}
     homes = {key: names[home] for key, home in known.homes.items() if home in names}
     counted = counted_definitions([one.snapshot for one in snapshots], homes, known.retired)
-    return [replace(one, snapshot=told) for one, told in zip(snapshots, follow_renames(counted), strict=True)]
+    return [replace(one, body=told) for one, told in zip(snapshots, follow_renames(counted), strict=True)]
+
+
+def _as_they_stand(snapshots: Sequence[StoredSnapshot], known: KnownIdentities) -> bool:
+    """Whether nothing was moved, retired or is referred to by a former key: the usual case, which the heads of assets show."""
+    nodes = [node for one in snapshots for node in one.nodes]
+    keys = {node.key for node in nodes}
+    former = {key for node in nodes for key in node.renamed_from} - keys
+    return (
+        len(keys) == len(nodes)
+        and keys.isdisjoint(known.retired)
+        and not (former and any(one.upstream in former for node in nodes for one in node.inputs))
+    )
 
 
 def counted_definitions(

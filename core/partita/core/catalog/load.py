@@ -1,7 +1,7 @@
 """Catalogs from the store: the active one, and those of pinned runs, each built once per vector of snapshots.
 
-Owns the cache. The dearest part of a catalog is reading and validating snapshots; a vector that is known costs one small
-statement.
+Owns the cache. The dearest part of a catalog is reading the snapshots and building the graph; a vector that is known costs one
+small statement.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from threading import Lock
 from partita.core.catalog.catalog import Catalog
 from partita.core.catalog.dynamic import KeysAt
 from partita.core.catalog.identity import KnownIdentities, active_definitions
+from partita.core.catalog.loading import uncollected
 from partita.core.catalog.values import DefinitionsReader, StoredSnapshot, Vector
 from partita.core.store.values import RunId, SnapshotId
 
@@ -25,7 +26,8 @@ _RUNS_KEPT = 10_000
 def load_catalog(reader: DefinitionsReader, vector: Vector | None = None) -> Catalog:
     """The catalog of a vector, or of the active snapshots."""
     chosen = reader.active_vector() if vector is None else vector
-    catalog = _made(reader.snapshots([snapshot for _, snapshot in chosen]), reader.identities())
+    with uncollected():
+        catalog = _made(reader.snapshots([snapshot for _, snapshot in chosen]), reader.identities())
     return _with_keys(reader, catalog, reader.keys_revision()) if catalog.dynamic_schemes else catalog
 
 
@@ -110,12 +112,13 @@ class CatalogCache:
                 return known[1]
             wanted = [snapshot for _, snapshot in vector]
             fresh = [one for one in wanted if one not in self._snapshots]
-            # Parsing an unchanged location again because its neighbour reloaded would cost seconds at 10,000 assets.
-            for stored in reader.snapshots(fresh):
-                self._snapshots[stored.snapshot_id] = stored
-            chosen = [self._snapshots[one] for one in wanted if one in self._snapshots]
-            identities = reader.identities()
-            catalog = _made(chosen, identities)
+            with uncollected():
+                # An unchanged location is not read again because its neighbour reloaded.
+                for stored in reader.snapshots(fresh):
+                    self._snapshots[stored.snapshot_id] = stored
+                chosen = [self._snapshots[one] for one in wanted if one in self._snapshots]
+                identities = reader.identities()
+                catalog = _made(chosen, identities)
             self._catalogs[vector] = (identities.stamp, catalog)
             self._catalogs.move_to_end(vector)
             while len(self._catalogs) > _CATALOGS_KEPT:

@@ -31,7 +31,7 @@ _lock = Lock()
 def place_of(space: PartitionSpace, block: CellBlock) -> Place:
     """Where the cells of the block stand in the space."""
     global _kept
-    if len(block.keys) < _MIN_KEYS:
+    if len(block) < _MIN_KEYS:
         return _place(names_of(space).ordinals(block.keys).astype(np.int32))
     asked = (id(space), block.token)
     with _lock:

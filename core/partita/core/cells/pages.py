@@ -3,28 +3,38 @@
 Owns the packed form and how changes are folded in. A page holds the cells from its first key up to the first key of the
 next page; keys compare by code point, which is what the C collation does with UTF-8. Pure: `store.queries` moves the
 bytes. Rebuilding all pages from the rows of `cell` must give the same cells (tested).
+
+Reading a page copies nothing: its columns are views of the bytes, a column of one value is stored once, and the keys stay
+packed until somebody asks for them.
 """
 
 from __future__ import annotations
 
 import struct
-import zlib
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from partita.assets import cell_hash
+from partita.core.cells.keys import TOKEN_BYTES, KeyColumn
 from partita.core.cells.values import OUTCOME_SHIFT, PUBLISHED, CellBlock, CellRow, Outcome
 
 PAGE_CELLS = 4096
-_HEAD = struct.Struct("<2sBxII")  # magic, format, cells, bytes of the compressed keys
 _MAGIC = b"cp"
-_FORMAT = 1
-_MASK64 = (1 << 64) - 1
+_FORMAT = 2
+# Magic, form, which columns are one value (a bit each), cells, bytes of the packed keys, their token; a multiple of eight
+# bytes, as are the keys with their padding, so that the columns lie aligned.
+_HEAD = struct.Struct(f"<2sBBII{TOKEN_BYTES}s4x")
+_FIRST_FORM = struct.Struct("<2sBxII")  # pages of form 1: no token, no padding, every column in full
+
+_COLUMNS = ("hash", "digest", "fingerprint", "dependency", "flags")
+_KINDS = tuple(np.dtype(kind) for kind in ("<u8", "<u8", "<u4", "<u4", "u1"))
+
+Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,10 +50,8 @@ class Page:
 def block_of(rows: Iterable[CellRow]) -> CellBlock:
     """Rows as columns, in key order."""
     ordered = sorted(rows, key=lambda row: row.partition)
-    keys = tuple(row.partition for row in ordered)
     return CellBlock(
-        keys=keys,
-        token=_token(keys),
+        names=KeyColumn.of(row.partition for row in ordered),
         hash=np.array([_hash(row) for row in ordered], dtype=np.uint64),
         digest=np.array([row.consumed_digest or 0 for row in ordered], dtype=np.uint64),
         fingerprint=np.array([row.fingerprint_id or 0 for row in ordered], dtype=np.uint32),
@@ -54,31 +62,40 @@ def block_of(rows: Iterable[CellRow]) -> CellBlock:
 
 def pack(block: CellBlock) -> Page:
     """The stored form of a block that is not empty."""
-    lengths = np.array([len(key.encode()) for key in block.keys], dtype="<u4")
-    text = zlib.compress(lengths.tobytes() + "".join(block.keys).encode(), 1)
-    columns = (block.hash, block.digest, block.fingerprint, block.dependency, block.flags)
-    body = b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in columns)
+    text = block.names.packed
+    ones, body = 0, []
+    for place, (name, kind) in enumerate(zip(_COLUMNS, _KINDS, strict=True)):
+        column = getattr(block, name)
+        if (column == column[0]).all():
+            ones |= 1 << place
+            column = column[:1]
+        body.append(column.astype(kind).tobytes())
+    head = _HEAD.pack(_MAGIC, _FORMAT, ones, len(block), len(text), block.token)
     return Page(
         first_key=block.keys[0],
-        packed=_HEAD.pack(_MAGIC, _FORMAT, len(block.keys), len(text)) + text + body,
-        n=len(block.keys),
+        packed=b"".join((head, text, bytes(-len(text) % 8), *body)),
+        n=len(block),
         sum_hash=int(block.hash.sum(dtype=np.uint64)),
     )
 
 
 def unpack(packed: bytes) -> CellBlock:
     """The block of a stored page; raises ValueError when the bytes are of another form."""
-    magic, form, n, text_bytes = _HEAD.unpack_from(packed)
-    if magic != _MAGIC or form != _FORMAT:
-        raise ValueError(f"a cell page of form {magic!r} {form} is not readable by this version; rebuild the pages")
-    at = _HEAD.size + text_bytes
-    raw = zlib.decompress(packed[_HEAD.size : at])
-    keys = _keys(raw, n)
+    form = packed[2] if packed[:2] == _MAGIC else None
+    if form == 1:
+        return _unpack_first(packed)
+    if form != _FORMAT:
+        raise ValueError(f"a cell page of form {packed[:3]!r} is not readable by this version; rebuild the pages")
+    _, _, ones, n, text_bytes, token = _HEAD.unpack_from(packed)
+    start = _HEAD.size
+    names = KeyColumn.stored(n, packed[start : start + text_bytes], token)
+    at = start + text_bytes + -text_bytes % 8
     columns = []
-    for kind in ("<u8", "<u8", "<u4", "<u4", "u1"):
-        columns.append(np.frombuffer(packed, dtype=kind, count=n, offset=at))
-        at += n * np.dtype(kind).itemsize
-    return CellBlock(keys, _token(keys), *columns)
+    for place, kind in enumerate(_KINDS):
+        one = ones >> place & 1
+        columns.append(np.ndarray((n,), kind, packed, at, (0 if one else kind.itemsize,)))
+        at += kind.itemsize * (1 if one else n)
+    return CellBlock(names, *columns)
 
 
 def fold(page: CellBlock | None, changed: CellBlock, *, last: bool) -> list[Page]:
@@ -94,8 +111,7 @@ def fold(page: CellBlock | None, changed: CellBlock, *, last: bool) -> list[Page
 def rows_equal(left: CellBlock, right: CellBlock) -> bool:
     """Whether two blocks hold the same cells."""
     return left.keys == right.keys and all(
-        np.array_equal(getattr(left, name), getattr(right, name))
-        for name in ("hash", "digest", "fingerprint", "dependency", "flags")
+        np.array_equal(getattr(left, name), getattr(right, name)) for name in _COLUMNS
     )
 
 
@@ -103,63 +119,59 @@ def joined(blocks: Sequence[CellBlock]) -> CellBlock:
     """Blocks in key order as one; an empty list gives an empty block."""
     if not blocks:
         return block_of(())
-    keys = tuple(key for block in blocks for key in block.keys)
-    return _made(keys, {name: np.concatenate([getattr(block, name) for block in blocks]) for name in _COLUMNS})
+    names = KeyColumn.of(key for block in blocks for key in block.keys)
+    return CellBlock(names, **{name: np.concatenate([getattr(block, name) for block in blocks]) for name in _COLUMNS})
 
 
 def chosen(block: CellBlock, mask: npt.NDArray[np.bool_]) -> CellBlock:
     """The cells of a block where `mask` holds."""
-    keys = tuple(key for key, stays in zip(block.keys, mask.tolist(), strict=True) if stays)
-    return _made(keys, {name: getattr(block, name)[mask] for name in _COLUMNS})
+    names = KeyColumn.of(key for key, stays in zip(block.keys, mask.tolist(), strict=True) if stays)
+    return CellBlock(names, **{name: getattr(block, name)[mask] for name in _COLUMNS})
 
 
-_COLUMNS = ("hash", "digest", "fingerprint", "dependency", "flags")
+def _unpack_first(packed: bytes) -> CellBlock:
+    """The block of a page of form 1, which earlier versions wrote: the next fold writes it in today's form."""
+    _, _, n, text_bytes = _FIRST_FORM.unpack_from(packed)
+    at = _FIRST_FORM.size + text_bytes
+    names = KeyColumn.stored(n, packed[_FIRST_FORM.size : at])
+    columns = []
+    for kind in _KINDS:
+        columns.append(np.frombuffer(packed, dtype=kind, count=n, offset=at))
+        at += n * kind.itemsize
+    return CellBlock(names, *columns)
 
 
 def _merge(page: CellBlock, changed: CellBlock) -> CellBlock:
-    place: dict[str, int] = {key: index for index, key in enumerate(page.keys)}
-    place.update((key, len(page.keys) + index) for index, key in enumerate(changed.keys))
-    keys = tuple(sorted(place))
-    take = np.fromiter((place[key] for key in keys), dtype=np.int64, count=len(keys))
-    columns = {name: np.concatenate((getattr(page, name), getattr(changed, name)))[take] for name in _COLUMNS}
-    return _made(keys, columns)
+    """The cells of both; where they hold the same key, that of `changed`."""
+    keys = page.keys
+    places = np.fromiter((bisect_left(keys, key) for key in changed.keys), dtype=np.int64, count=len(changed))
+    there = np.fromiter(
+        (at < len(keys) and keys[at] == key for at, key in zip(places.tolist(), changed.keys, strict=True)),
+        dtype=np.bool_,
+        count=len(changed),
+    )
+    fresh = ~there
+    columns: dict[str, npt.NDArray[Any]] = {}
+    for name in _COLUMNS:
+        column, new = getattr(page, name).copy(), getattr(changed, name)
+        column[places[there]] = new[there]
+        columns[name] = np.insert(column, places[fresh], new[fresh]) if fresh.any() else column
+    if not fresh.any():
+        return CellBlock(page.names, **columns)  # the usual case: the keys keep their packed form
+    more = [key for key, is_new in zip(changed.keys, fresh.tolist(), strict=True) if is_new]
+    return CellBlock(KeyColumn.of(sorted((*keys, *more))), **columns)
 
 
 def _split(block: CellBlock, *, last: bool) -> Iterable[CellBlock]:
-    n = len(block.keys)
-    parts = -(-n // PAGE_CELLS)
-    each = PAGE_CELLS if last else -(-n // max(parts, 1))
-    for start in range(0, n, max(each, 1)):
+    n = len(block)
+    if n <= PAGE_CELLS:
+        yield block
+        return
+    each = PAGE_CELLS if last else -(-n // -(-n // PAGE_CELLS))
+    for start in range(0, n, each):
         chosen = slice(start, start + each)
-        yield _made(block.keys[chosen], {name: getattr(block, name)[chosen] for name in _COLUMNS})
-
-
-def _made(keys: tuple[str, ...], columns: Mapping[str, npt.NDArray[Any]]) -> CellBlock:
-    return CellBlock(keys=keys, token=_token(keys), **columns)
-
-
-def _keys(raw: bytes, n: int) -> tuple[str, ...]:
-    lengths = np.frombuffer(raw, dtype="<u4", count=n).tolist()
-    blob = raw[4 * n :]
-    if blob.isascii():
-        text = blob.decode("ascii")
-        keys, at = [], 0
-        for length in lengths:
-            keys.append(text[at : at + length])
-            at += length
-        return tuple(keys)
-    found, at = [], 0
-    for length in lengths:
-        found.append(blob[at : at + length].decode())
-        at += length
-    return tuple(found)
-
-
-def _token(keys: Sequence[str]) -> bytes:
-    state = blake2b(digest_size=16)
-    for key in keys:
-        state.update(f"{len(key)}:{key}".encode())
-    return state.digest()
+        columns: Columns = {name: getattr(block, name)[chosen] for name in _COLUMNS}
+        yield CellBlock(KeyColumn.of(block.keys[chosen]), **columns)
 
 
 def _hash(row: CellRow) -> int:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from partita.core.cells.keys import KeyColumn
 from partita.core.store.values import AssetId, CellRef, TaskId, TaskState
 
 Hashes = npt.NDArray[np.uint64]
@@ -59,14 +60,25 @@ class CellRow:
 class CellBlock:
     """Cells as columns. `fingerprint` and `dependency` are interned ids, 0 = not recorded; `digest` 0 = none consumed."""
 
-    keys: tuple[str, ...]
-    token: bytes
-    """Equal for equal keys: what caches of ordinals go by."""
+    names: KeyColumn
     hash: Hashes
     digest: Hashes
     fingerprint: Ids
     dependency: Ids
     flags: Flags
+
+    def __len__(self) -> int:
+        return self.names.n
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The partitions, in order."""
+        return self.names.keys
+
+    @property
+    def token(self) -> bytes:
+        """Equal for equal keys: what caches of ordinals go by."""
+        return self.names.token
 
 
 @dataclass(frozen=True, slots=True)

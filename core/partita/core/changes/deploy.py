@@ -87,7 +87,7 @@ def deploy_diff(
     then = known.renamed(taken.keys)
     origins = {**{asset_id: keys[asset_id] for asset_id in taken.keys}, **known.origins()}
     snapshots = [
-        replace(one, snapshot=told)
+        replace(one, body=told)
         for one, told in zip(ahead, follow_renames([one.snapshot for one in ahead]), strict=True)
     ]
     catalog = Catalog(snapshots, _ids(snapshots, then.ids), active.keys, origins)
@@ -108,7 +108,7 @@ def _counted(
     homes = {key: names[home] for key, home in known.homes.items() if home in names}
     declared = {spec.key for one in fresh.values() for spec in one.snapshot.assets}
     counted = counted_definitions([one.snapshot for one in snapshots], homes, known.retired - declared)
-    return [replace(one, snapshot=told) for one, told in zip(snapshots, counted, strict=True)]
+    return [replace(one, body=told) for one, told in zip(snapshots, counted, strict=True)]
 
 
 def _identities(snapshots: Sequence[StoredSnapshot], known: KnownIdentities, reader: CellsReader) -> Identities:

@@ -26,8 +26,8 @@ def assemble(
     """The plan of these choices; `because`, pools, estimate and `joined` are still empty."""
     moment = catalog.at(request.as_of)
     assembly = _Assembly(moment, choices)
-    steps = tuple(assembly.step(step, members) for step, members in catalog.steps.items() if members[0].key in choices)
-    assets = tuple(assembly.asset(catalog.assets[key]) for key in catalog.graph.order if key in choices)
+    steps = tuple(assembly.step(members[0].step, members) for members in catalog.steps_of(choices))
+    assets = tuple(assembly.asset(catalog.assets[key]) for key in catalog.graph.sort(choices))
     snapshots = _snapshots(catalog, [*choices, *(one.key for one in blocked)])
     found = _ordered(catalog, blocked)
     return Plan(

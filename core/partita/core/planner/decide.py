@@ -111,9 +111,8 @@ def decide(catalog: Catalog, statuses: Statuses, targets: Targets) -> Decided:
     deciding = _Deciding(statuses, targets, Decided())
     asked_for = {**targets.added, **targets.cells}.keys()
     statuses.prefetch(asked_for, ancestors=False)
-    for members in catalog.steps.values():
-        if any(asset.key in asked_for for asset in members):
-            _decide_step(deciding, members)
+    for members in catalog.steps_of(asked_for):
+        _decide_step(deciding, members)
     return deciding.decided
 
 
@@ -291,7 +290,7 @@ def _missing_keys(deciding: _Deciding, key: AssetKey, mask: Bools, one: CatalogI
     found = np.flatnonzero(gone & needed)
     if len(found) > _KEYS_NAMED:
         return ()
-    space = statuses.direct(one.upstream).space
+    space = statuses.catalog.space(one.upstream, statuses.as_of)
     return tuple(name for name in (str(space.key_at(int(at))) for at in found) if name)
 
 

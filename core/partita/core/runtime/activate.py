@@ -11,7 +11,14 @@ from dataclasses import asdict, dataclass
 
 from partita.assets import AssetKey, Snapshot
 from partita.assets.specs import canonical_json
-from partita.core.catalog import ActivationRefused, check_activation, declared_keys, effective_snapshot, kept_of
+from partita.core.catalog import (
+    ActivationRefused,
+    check_activation,
+    declared_keys,
+    effective_snapshot,
+    kept_of,
+    read_snapshot,
+)
 from partita.core.catalog.effective import Effective
 from partita.core.catalog.identity import counted_definitions
 from partita.core.decide.identity import contested, decide_identities
@@ -48,7 +55,7 @@ def activate(tx: Tx, location: str, candidate: Snapshot, version: str, body: byt
     effective = _effective(candidate, previous)
     rows = tx.read_assets()
     others = [
-        (other, Snapshot.model_validate_json(stored[snapshot].effective))
+        (other, read_snapshot(stored[snapshot].effective))
         for other, snapshot in active.items()
         if snapshot is not None and other != location_id
     ]
@@ -83,7 +90,7 @@ def activate(tx: Tx, location: str, candidate: Snapshot, version: str, body: byt
 def _effective(candidate: Snapshot, previous: StoredSnapshot | None) -> Effective:
     if previous is None:
         return effective_snapshot(candidate)
-    before = Snapshot.model_validate_json(previous.effective)
+    before = read_snapshot(previous.effective)
     return effective_snapshot(candidate, before, previous.hash, kept_of(previous.kept))
 
 

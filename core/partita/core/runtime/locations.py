@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from partita.assets import Snapshot
+from partita.core.catalog import read_snapshot
 from partita.core.config import Config
 from partita.core.duties.values import Channel
 from partita.core.runtime.activate import activate
@@ -207,7 +207,7 @@ class LocationSync:
 
     def _activate(self, location: str, version: str, body: bytes) -> str:
         """Makes a version the active one of its location; returns what speaks against it, or nothing."""
-        candidate = Snapshot.model_validate_json(body)
+        candidate = read_snapshot(body)
         with self._store.begin() as tx:
             done = activate(tx, location, candidate, version, body)
         if done.problem:

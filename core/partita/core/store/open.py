@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import Engine, create_engine, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy import Engine, create_engine, make_url, text
+from sqlalchemy.exc import ArgumentError, ProgrammingError
 from sqlalchemy.pool import NullPool
 
 from partita.assets import PartitaError
@@ -46,12 +44,31 @@ def migrate(url: str) -> None:
         connect_args={"options": f"-c lock_timeout={_MIGRATION_WAIT_S * 1000} -c statement_timeout=0 -c timezone=UTC"},
     )
     try:
-        _migrate(engine)
+        if not _is_newest(engine):
+            _migrate(engine)
     finally:
         engine.dispose()
 
 
+def newest_revision() -> str:
+    """The revision that this version of partita needs: the last file of the migrations, which are linear and numbered."""
+    return max(file.stem.removeprefix("rev_") for file in (_MIGRATIONS / "versions").glob("rev_*.py"))
+
+
+def _is_newest(engine: Engine) -> bool:
+    """Whether there is nothing to migrate: the usual case, which a command should not pay Alembic's import for."""
+    try:
+        with engine.connect() as connection:
+            found = connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all()
+    except ProgrammingError:  # an empty database
+        return False
+    return found == [newest_revision()]
+
+
 def _migrate(engine: Engine) -> None:
+    from alembic import command
+    from alembic.config import Config
+
     # The lock lives on a connection of its own: Alembic commits on the one it migrates on.
     with engine.connect() as guard, engine.connect() as connection:
         guard.exec_driver_sql(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})")

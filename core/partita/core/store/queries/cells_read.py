@@ -9,6 +9,7 @@ from sqlalchemy import Connection, text
 
 from partita.core.cells.pages import block_of, unpack
 from partita.core.cells.values import CellBlock, CellDetail, CellRow, OpenCell
+from partita.core.store.queries.wide import stream
 from partita.core.store.values import AssetId, CellRef, TaskState
 
 PAGES = text("""
@@ -57,8 +58,8 @@ class CellsQueries:
         """Pages in key order, then one block of what is not folded into them."""
         wanted = {"assets": list(assets)}
         found: dict[AssetId, list[CellBlock]] = {}
-        for asset_id, packed in self._connection.execute(PAGES, wanted):
-            found.setdefault(asset_id, []).append(unpack(bytes(packed)))
+        for asset_id, packed in stream(self._connection, PAGES, **wanted):
+            found.setdefault(asset_id, []).append(unpack(packed))
         for asset_id, rows in _by_asset(self._connection.execute(CHANGED, wanted).fetchall()).items():
             found.setdefault(asset_id, []).append(block_of(rows))
         return found

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, text
 
-from partita.assets import AssetKey, Snapshot
+from partita.assets import AssetKey
+from partita.core.catalog.body import StoredBody
 from partita.core.catalog.identity import KnownIdentities
 from partita.core.catalog.values import StoredSnapshot, Vector
+from partita.core.store.queries.wide import stream
 from partita.core.store.values import RunId, SnapshotId
 from partita.core.store.values_identity import AssetRow, FormerKey
 
@@ -68,7 +70,7 @@ class DefinitionsQueries:
         wanted = list(ids)
         if not wanted:
             return []
-        rows = self._connection.execute(SNAPSHOTS, {"ids": wanted}).fetchall()
+        rows = list(stream(self._connection, SNAPSHOTS, ids=wanted))
         asked = sorted({(row[1], kept["version"]) for row in rows for kept in row[5]})
         versions: dict[tuple[int, str], SnapshotId] = {}
         if asked:
@@ -80,7 +82,7 @@ class DefinitionsQueries:
                 location=row[2],
                 snapshot_id=row[0],
                 version=row[3],
-                snapshot=Snapshot.model_validate_json(bytes(row[4])),
+                body=StoredBody(row[4]),
                 kept={
                     AssetKey(kept["key"]): (versions[row[1], kept["version"]], kept["version"])
                     for kept in row[5]
@@ -93,7 +95,7 @@ class DefinitionsQueries:
 
     def identities(self) -> KnownIdentities:
         """The id of every asset ever seen, former keys, homes and retirements."""
-        rows = [AssetRow(*row) for row in self._connection.execute(ASSETS)]
+        rows = [AssetRow(*row) for row in stream(self._connection, ASSETS)]
         former = [FormerKey(*row) for row in self._connection.execute(FORMER_KEYS)]
         return KnownIdentities.of(rows, former, self.identity_stamp())
 
