@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
 
 from partita.assets.errors import SelectionError, suggest
 from partita.assets.graph import AssetGraph, AssetNode
@@ -182,7 +182,8 @@ class _Parser:
 
     def _by_key(self, name: str) -> Keys:
         if any(sign in name for sign in "*?["):
-            found = frozenset(key for key in self._graph.assets if fnmatchcase(key, name))
+            matches = _glob(name)
+            found = frozenset(key for key in self._graph.assets if matches(key))
             if not found and name != "*":
                 raise SelectionError(f"no asset matches {name!r}", fix=suggest(name.rstrip("*/"), self._graph.assets))
             return found
@@ -204,7 +205,8 @@ class _Parser:
                 fix=suggest(field, _FIELDS),
             )
         values = {key: list(read(spec, self._graph.location_of(key))) for key, spec in self._graph.assets.items()}
-        found = frozenset(key for key, mine in values.items() if any(fnmatchcase(one, value) for one in mine))
+        matches = _glob(value)
+        found = frozenset(key for key, mine in values.items() if any(map(matches, mine)))
         if not found:
             known = sorted({one for mine in values.values() for one in mine})
             raise SelectionError(f"no asset has {field} {value!r}", fix=suggest(value, known))
@@ -218,6 +220,11 @@ class _Parser:
 
 _ATOMS = ("field", "quoted", "word")
 _KEYWORDS_OF: dict[str, tuple[str, ...]] = {"word": ("and", "or", "not"), "quoted": (), "field": ()}
+
+
+def _glob(pattern: str) -> Callable[[str], object]:
+    """Whether a text matches; compiled once, because `fnmatchcase` looks its pattern up for each text."""
+    return re.compile(translate(pattern)).match
 
 
 def _depth(token: _Token) -> int | None:

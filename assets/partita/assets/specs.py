@@ -8,6 +8,7 @@ processes or databases. Owns the wire form only; the domain values are built fro
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from hashlib import sha256
 from typing import Annotated, Literal
 
@@ -17,6 +18,7 @@ from partita.assets.keys import AssetKey, asset_key
 from partita.assets.scheme_specs import MappingSpec, PartitionsSpec, Spec
 
 
+@lru_cache(maxsize=16_384)  # each key is read as an asset, a step and by every consumer
 def _valid_key(text: str) -> AssetKey:
     try:
         return asset_key(text)

@@ -15,6 +15,7 @@ from partita.core.cells.pages import joined, rows_equal, unpack
 from partita.core.planner import PlanChanged, PlanRequest, decode_plan, encode_plan, plan, replan, sentence
 from partita.core.planner.memory import MemoryCells
 from partita.core.store.values import AssetId
+from partita.core.store.values_definitions import PageRef
 
 DAYS = Daily("2024-01-01", end="2024-03-01")
 HOURS = Multi(hour=Hourly("2024-01-01", end="2024-03-01"), origin=Static("EWR", "JFK", "LGA"))
@@ -141,10 +142,11 @@ def _compare(stage: Any, assets: list[AssetId], *, folded: bool) -> None:
         if folded:
             assert rows_equal(joined(blocks[asset_id]), rows)
     with stage.store.begin() as tx:
-        for asset_id in assets:
-            pages = tx.lock_pages(asset_id)
-            assert [page.first_key for page in pages] == sorted(page.first_key for page in pages)
-            for page in pages:
+        for asset_id, first_keys in tx.lock_pages(assets).items():
+            assert first_keys == sorted(first_keys)
+            pages = tx.read_pages(PageRef(asset_id, key) for key in first_keys)
+            assert len(pages) == len(first_keys)
+            for page in pages.values():
                 block = unpack(page.packed)
                 assert (page.n, page.first_key) == (len(block.keys), block.keys[0])
                 assert page.sum_hash == int(block.hash.sum(dtype="uint64"))

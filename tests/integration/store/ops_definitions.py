@@ -14,7 +14,7 @@ from partita.core.store.values import (
     LocationId,
     SnapshotId,
 )
-from partita.core.store.values_definitions import CellPage, LocationState, PlanId
+from partita.core.store.values_definitions import CellPage, LocationState, PageRef, PlanId
 from partita.core.store.values_identity import CellWindow
 
 
@@ -82,14 +82,19 @@ def identity(w: World) -> Op:
 def plans(w: World) -> Op:
     plan_hash, prefix = w.one(["ab12", "ab34", "cd56"]), w.one(["ab", "ab34", "c", "ef"])
     keep_s, plan_id = w.one([-1, 60]), PlanId(w.one(sorted(w.db.plan.rows) or [1]))
-    asset_id, limit = w.one(w.assets()), w.random.randint(1, 4)
-    pages = [CellPage(asset_id, key, 3, b"\x01\x00", w.digest()) for key in sorted(set(w.some(PARTITIONS)))]
-    removed = w.some(PARTITIONS, 2)
+    assets, limit = w.some(w.assets(), 2), w.random.randint(1, 4)
+    pages = [
+        CellPage(asset_id, key, 3, b"\x01\x00", w.digest())
+        for asset_id in sorted(set(assets))
+        for key in sorted(set(w.some(PARTITIONS)))
+    ]
+    removed = [PageRef(w.one(assets or w.assets()), key) for key in w.some(PARTITIONS, 2)]
 
     def fold(tx: Tx) -> Any:
-        found = tx.lock_pages(asset_id)
-        tx.replace_pages(asset_id, removed, pages)
-        return found
+        found = tx.lock_pages(assets)
+        read = tx.read_pages([*removed, *(PageRef(asset_id, key) for asset_id, keys in found.items() for key in keys)])
+        tx.replace_pages(removed, pages)
+        return found, sorted(read.items(), key=lambda item: item[0])
 
     return w.op(
         [

@@ -209,7 +209,7 @@ def _missing_above(deciding: _Deciding, one: CatalogInput, edge: EdgeMap) -> Ite
     if by_blocked.any():
         yield by_blocked, "upstream_blocked", one
     rest = gone & ~stopped
-    under_way = edge.any(rest & deciding.statuses.direct(one.upstream).open) & ~by_blocked
+    under_way = edge.any(rest & (deciding.statuses.held(one.upstream).open_state > 0)) & ~by_blocked
     if under_way.any():
         yield under_way, "upstream_in_progress", one
     missing = edge.any(rest) & ~by_blocked & ~under_way

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from sqlalchemy import Engine, create_engine, make_url, text
@@ -14,6 +15,7 @@ from partita.core.store.postgres.store import PostgresStore
 _MIGRATIONS = Path(__file__).with_name("migrations")
 _MIGRATION_LOCK = 0x7061_7274_6974_6101  # "partita", 1: the advisory lock of migrations
 _MIGRATION_WAIT_S = 300
+_REVISION = re.compile(r'^revision = "(.+)"\ndown_revision = (?:"(.+)"|None)$', re.MULTILINE)
 
 
 class DatabaseUrlError(PartitaError, ValueError):
@@ -51,8 +53,12 @@ def migrate(url: str) -> None:
 
 
 def newest_revision() -> str:
-    """The revision that this version of partita needs: the last file of the migrations, which are linear and numbered."""
-    return max(file.stem.removeprefix("rev_") for file in (_MIGRATIONS / "versions").glob("rev_*.py"))
+    """The revision that this version of partita needs: the one that no other stands on. Reads what the migrations say of
+    themselves, without importing them."""
+    texts = [file.read_text(encoding="utf-8") for file in (_MIGRATIONS / "versions").glob("rev_*.py")]
+    named = {found[1]: found[2] for text in texts if (found := _REVISION.search(text))}
+    (newest,) = named.keys() - set(named.values())
+    return newest
 
 
 def _is_newest(engine: Engine) -> bool:

@@ -13,6 +13,7 @@ from partita.core.store.values_definitions import (
     CellPage,
     CodeServer,
     LocationState,
+    PageRef,
     PlanId,
     QueuedPin,
     StoredPlan,
@@ -134,11 +135,15 @@ class DefinitionsTx(Protocol):
     def take_cell_changes(self, limit: int) -> set[CellRef]:
         """Deletes up to `limit` changes, oldest first, skipping locked ones, and returns their cells."""
 
-    def lock_pages(self, asset_id: AssetId) -> list[CellPage]:
-        """The pages of an asset by first key. Waits for another fold of the asset (an advisory lock: there may be no page)."""
+    def lock_pages(self, assets: Iterable[AssetId]) -> dict[AssetId, list[str]]:
+        """The first keys of the pages of these assets, ascending. Waits for other folds of them, in id order (advisory locks:
+        there may be no page)."""
 
-    def replace_pages(self, asset_id: AssetId, removed: Iterable[str], pages: Iterable[CellPage]) -> None:
-        """Deletes the pages with these first keys, then inserts or replaces `pages`."""
+    def read_pages(self, pages: Iterable[PageRef]) -> dict[PageRef, CellPage]:
+        """These pages; those that are not there are left out."""
+
+    def replace_pages(self, removed: Iterable[PageRef], pages: Iterable[CellPage]) -> None:
+        """Deletes the pages `removed`, then inserts or replaces `pages`. Call it with their assets locked."""
 
     # -- acceptances
     def rebase_cells(self, rebases: Sequence[Rebase]) -> set[CellRef]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NewType
+from typing import Any, NamedTuple, NewType
 
 from partita.core.store.values import AssetId, LocationId, SnapshotId
 
@@ -68,6 +68,13 @@ class StoredPlan:
     expires_at: datetime
 
 
+class PageRef(NamedTuple):
+    """Which page of which asset: the one that begins with this key."""
+
+    asset_id: AssetId
+    first_key: str
+
+
 @dataclass(frozen=True, slots=True)
 class CellPage:
     """One page of packed cells (see core/cells/pages.py). `sum_hash` is unsigned, 64 bit."""
@@ -77,3 +84,8 @@ class CellPage:
     n: int
     packed: bytes
     sum_hash: int
+
+    @property
+    def ref(self) -> PageRef:
+        """Its place."""
+        return PageRef(self.asset_id, self.first_key)

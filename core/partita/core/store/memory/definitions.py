@@ -8,12 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from partita.core.store.encode import as_stored, optional_text
-from partita.core.store.memory.base import MemoryPart
+from partita.core.store.memory.base import MemoryPart, distinct
 from partita.core.store.values import AssetId, AttemptId, CellRef, LocationId, SnapshotId
 from partita.core.store.values_definitions import (
     CellPage,
     CodeServer,
     LocationState,
+    PageRef,
     PlanId,
     QueuedPin,
     StoredPlan,
@@ -221,21 +222,31 @@ class DefinitionsPart(MemoryPart):
             self._db.cell_change.delete(row["seq"])
         return {CellRef(row["asset_id"], row["partition"]) for row in rows}
 
-    def lock_pages(self, asset_id: AssetId) -> list[CellPage]:
-        return [CellPage(**row) for row in self._db.cell_page.sorted_rows() if row["asset_id"] == asset_id]
+    def lock_pages(self, assets: Iterable[AssetId]) -> dict[AssetId, list[str]]:
+        found: dict[AssetId, list[str]] = {asset_id: [] for asset_id in sorted(set(assets))}
+        for row in self._db.cell_page.sorted_rows():
+            if row["asset_id"] in found:
+                found[row["asset_id"]].append(row["first_key"])
+        return found
 
-    def replace_pages(self, asset_id: AssetId, removed: Iterable[str], pages: Iterable[CellPage]) -> None:
-        for first_key in removed:
-            if (asset_id, first_key) in self._db.cell_page:
-                self._db.cell_page.delete((asset_id, first_key))
-        for page in pages:
+    def read_pages(self, pages: Iterable[PageRef]) -> dict[PageRef, CellPage]:
+        rows = {page: self._db.cell_page.get(tuple(page)) for page in set(pages)}
+        return {page: CellPage(**row) for page, row in rows.items() if row is not None}
+
+    def replace_pages(self, removed: Iterable[PageRef], pages: Iterable[CellPage]) -> None:
+        rows = list(pages)
+        distinct((page.ref for page in rows), "replace_pages")
+        for page in set(removed):
+            if tuple(page) in self._db.cell_page:
+                self._db.cell_page.delete(tuple(page))
+        for one in rows:
             self._db.cell_page.put(
                 {
-                    "asset_id": asset_id,
-                    "first_key": page.first_key,
-                    "n": page.n,
-                    "packed": page.packed,
-                    "sum_hash": page.sum_hash,
+                    "asset_id": one.asset_id,
+                    "first_key": one.first_key,
+                    "n": one.n,
+                    "packed": one.packed,
+                    "sum_hash": one.sum_hash,
                 }
             )
 

@@ -7,7 +7,7 @@ cost five times the processor time of a small statement (measured: 0.24 ms again
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -121,8 +121,16 @@ class PostgresPart:
 
     def _execute(self, statement: TextClause, **parameters: Any) -> int:
         """Runs a statement; returns how many rows it touched."""
+        return self._run(statement, parameters, binary=False)
+
+    def _wide_rows(self, statement: TextClause, **parameters: Any) -> Sequence[Any]:
+        """The rows of a statement that answers with large bytes: in binary form they take half the way."""
+        self._run(statement, parameters, binary=True)
+        return self._cursor.fetchall()
+
+    def _run(self, statement: TextClause, parameters: Mapping[str, Any], *, binary: bool) -> int:
         try:
-            return self._cursor.execute(driver_sql(statement), parameters).rowcount
+            return self._cursor.execute(driver_sql(statement), parameters, binary=binary).rowcount
         except psycopg.Error as error:
             ours = store_error(error)
             if ours is None:

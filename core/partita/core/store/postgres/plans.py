@@ -11,7 +11,7 @@ from sqlalchemy import text
 from partita.core.store.encode import to_json
 from partita.core.store.postgres.base import PostgresPart, ordered, to_signed
 from partita.core.store.values import AssetId, AttemptId, CellRef
-from partita.core.store.values_definitions import CellPage, PlanId, StoredPlan
+from partita.core.store.values_definitions import CellPage, PageRef, PlanId, StoredPlan
 
 SAVE_PLAN = text("""
     INSERT INTO plan (hash, request, as_of, body, expires_at)
@@ -34,20 +34,29 @@ TAKE_CELL_CHANGES = text("""
     RETURNING asset_id, partition
 """)
 
-# An advisory lock, because an asset without pages has no row to lock: class 2 is ours, the asset is the object.
-LOCK_PAGES = text("SELECT pg_advisory_xact_lock(2, CAST(:asset AS integer))")
+# Advisory locks, because an asset without pages has no row to lock: class 2 is ours, the asset is the object. In the order
+# of the array, and in a statement of its own: what is read next sees what the holders before wrote.
+LOCK_PAGES = text("SELECT pg_advisory_xact_lock(2, u.asset) FROM unnest(CAST(:assets AS integer[])) AS u(asset)")
 
-READ_PAGES = text("""
-    SELECT asset_id, first_key, n, packed, sum_hash FROM cell_page WHERE asset_id = :asset ORDER BY first_key
+FIRST_KEYS = text("""
+    SELECT asset_id, first_key FROM cell_page WHERE asset_id = ANY(CAST(:assets AS bigint[])) ORDER BY asset_id, first_key
 """)
 
-DELETE_PAGES = text("DELETE FROM cell_page WHERE asset_id = :asset AND first_key = ANY(CAST(:keys AS text[]))")
+READ_PAGES = text("""
+    SELECT p.asset_id, p.first_key, p.n, p.packed, p.sum_hash
+    FROM unnest(CAST(:assets AS bigint[]), CAST(:keys AS text[])) AS u(asset_id, first_key)
+    JOIN cell_page p ON p.asset_id = u.asset_id AND p.first_key = u.first_key
+""")
+
+DELETE_PAGES = text("""
+    DELETE FROM cell_page p USING unnest(CAST(:assets AS bigint[]), CAST(:keys AS text[])) AS u(asset_id, first_key)
+    WHERE p.asset_id = u.asset_id AND p.first_key = u.first_key
+""")
 
 PUT_PAGES = text("""
     INSERT INTO cell_page (asset_id, first_key, n, packed, sum_hash)
-    SELECT :asset, u.first_key, u.n, u.packed, u.sum_hash
-    FROM unnest(CAST(:keys AS text[]), CAST(:counts AS integer[]), CAST(:packed AS bytea[]), CAST(:sums AS bigint[]))
-         AS u(first_key, n, packed, sum_hash)
+    SELECT * FROM unnest(CAST(:assets AS bigint[]), CAST(:keys AS text[]), CAST(:counts AS integer[]),
+                         CAST(:packed AS bytea[]), CAST(:sums AS bigint[]))
     ON CONFLICT (asset_id, first_key) DO UPDATE SET n = excluded.n, packed = excluded.packed, sum_hash = excluded.sum_hash
 """)
 
@@ -83,18 +92,27 @@ class PlansPart(PostgresPart):
     def take_cell_changes(self, limit: int) -> set[CellRef]:
         return {CellRef(row[0], row[1]) for row in self._rows(TAKE_CELL_CHANGES, n=limit)}
 
-    def lock_pages(self, asset_id: AssetId) -> list[CellPage]:
-        self._execute(LOCK_PAGES, asset=asset_id)
-        return [page_of(row) for row in self._rows(READ_PAGES, asset=asset_id)]
+    def lock_pages(self, assets: Iterable[AssetId]) -> dict[AssetId, list[str]]:
+        wanted = sorted(set(assets))
+        self._execute(LOCK_PAGES, assets=wanted)
+        found: dict[AssetId, list[str]] = {asset_id: [] for asset_id in wanted}
+        for asset_id, first_key in self._rows(FIRST_KEYS, assets=wanted):
+            found[asset_id].append(first_key)
+        return found
 
-    def replace_pages(self, asset_id: AssetId, removed: Iterable[str], pages: Iterable[CellPage]) -> None:
-        self._execute(DELETE_PAGES, asset=asset_id, keys=sorted(set(removed)))
-        rows: list[CellPage] = ordered(pages, lambda page: page.first_key, "replace_pages")
+    def read_pages(self, pages: Iterable[PageRef]) -> dict[PageRef, CellPage]:
+        found = map(page_of, self._wide_rows(READ_PAGES, **_page_arrays(pages)))
+        return {page.ref: page for page in found}
+
+    def replace_pages(self, removed: Iterable[PageRef], pages: Iterable[CellPage]) -> None:
+        rows: list[CellPage] = ordered(pages, lambda page: page.ref, "replace_pages")
+        gone = set(removed) - {page.ref for page in rows}
+        if gone:
+            self._execute(DELETE_PAGES, **_page_arrays(gone))
         if rows:
             self._execute(
                 PUT_PAGES,
-                asset=asset_id,
-                keys=[page.first_key for page in rows],
+                **_page_arrays(page.ref for page in rows),
                 counts=[page.n for page in rows],
                 packed=[page.packed for page in rows],
                 sums=[to_signed(page.sum_hash) for page in rows],
@@ -108,6 +126,11 @@ class PlansPart(PostgresPart):
 
     def remove_component(self, component_id: str) -> None:
         self._execute(REMOVE_COMPONENT, id=component_id)
+
+
+def _page_arrays(pages: Iterable[PageRef]) -> dict[str, list[Any]]:
+    wanted = sorted(set(pages))
+    return {"assets": [page.asset_id for page in wanted], "keys": [page.first_key for page in wanted]}
 
 
 def page_of(row: Any) -> CellPage:
