@@ -37,7 +37,7 @@ class Ran:
 
 def plan_cold(bench: harness.Bench, *, quick: bool) -> None:
     """`missing or stale` over everything, and over 100 assets, from a cold process."""
-    sizes, days, tries = ((1_000, 2_000, 4_000), 200, 2) if quick else ((1_000, 3_000, 10_000), 1_000, 5)
+    sizes, days, tries = ((1_000, 2_000, 4_000), 100, 1) if quick else ((1_000, 3_000, 10_000), 1_000, 5)
     _compile()
     full: list[Ran] = []
     some: list[Ran] = []

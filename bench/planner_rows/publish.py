@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import harness
 import psycopg
+from psycopg.sql import SQL, Identifier
 
 from partita.assets import AssetSpec, Daily, Snapshot, StepSpec, asset_key, canonical_json, snapshot_hash, to_spec
 from partita.core.catalog import Catalog, CatalogInputs, load_catalog
@@ -43,11 +44,9 @@ class Spent:
 def publish_pages(bench: harness.Bench, *, quick: bool) -> None:
     """100,000 cells, each an attempt of its own, finished up to 1,000 at a time; the fold duty visits after as many as it
     takes at once, which is about how often the scheduler lets it."""
-    assets = (2, 5, 10) if quick else (10, 32, 100)
-    found = []
-    for count in assets:
-        with served() as (_, url):
-            found.append(published(url, count))
+    assets = (1, 2, 4) if quick else (10, 32, 100)
+    with served() as (_, url):
+        found = [published(database(url, f"size_{count}"), count) for count in assets]
     cells = [count * DAYS for count in assets]
     shown = " / ".join(
         f"{n:,}: {one.publishing:.1f} + {one.folding:.1f} s" for n, one in zip(cells, found, strict=True)
@@ -61,6 +60,13 @@ def publish_pages(bench: harness.Bench, *, quick: bool) -> None:
         "%",
         20,
     )
+
+
+def database(url: str, name: str) -> str:
+    """The URL of a new, empty database on the same server."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+    return url.replace("/partita?", f"/{name}?")
 
 
 def published(url: str, assets: int) -> Spent:

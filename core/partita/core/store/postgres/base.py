@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import psycopg
 from sqlalchemy import TextClause, text
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
+from partita.core.store.driver import driver_sql
 from partita.core.store.encode import pool_set_of, retry_of
 from partita.core.store.port import Conflict, Violation
 from partita.core.store.postgres.errors import store_error
@@ -47,15 +46,6 @@ INSERT_FINGERPRINTS = text("""
     SELECT u.text FROM unnest(CAST(:texts AS text[])) AS u(text) ORDER BY u.text COLLATE "C"
     ON CONFLICT DO NOTHING
 """)
-
-
-_DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
-
-
-@cache
-def driver_sql(statement: TextClause) -> bytes:
-    """The statement with the driver's parameter marks."""
-    return str(statement.compile(dialect=_DIALECT)).encode()
 
 
 def to_signed(digest: int) -> int:

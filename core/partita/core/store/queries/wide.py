@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 from sqlalchemy import Connection, TextClause
 
-from partita.core.store.postgres.base import driver_sql
+from partita.core.store.driver import driver_sql
 
 _ROWS_AT_ONCE = 64
 
