@@ -85,3 +85,15 @@ def test_work_on_windows_that_are_none_any_more_is_cancelled_and_cannot_publish(
     made.launch("orders", partitions="2013-01-05")
     made.work()
     assert counts(made) == {"fresh": 1}
+
+
+def test_what_failed_before_does_not_bring_its_old_window_along(made: Any) -> None:
+    """A row of `cell` that was never published has a window, too: it must be the one that is made."""
+    made.launch("orders", partitions="2013-01-07")
+    made.work(result=made.failed)
+    scheme(made, Daily("2013-01-01", end="2013-01-11", tz="America/New_York"))
+    made.launch("orders", partitions="2013-01-07")
+    made.work()
+    assert counts(made) == {"fresh": 1}
+    scheme(made, Daily("2013-01-01", end="2013-01-11"))
+    assert counts(made) == {"fresh": 4}, "the day of New York is none of UTC"

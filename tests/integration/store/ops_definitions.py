@@ -59,7 +59,8 @@ def identity(w: World) -> Op:
     one = AssetId(w.one(w.assets()))
     schemes = {AssetId(a): w.one([("s1", {"kind": "x"}), ("s2", None)]) for a in assets}
     windows = [
-        CellWindow(key, w.one([None, (AS_OF, AS_OF + timedelta(days=1))])) for key in sorted(set(w.some(PARTITIONS)))
+        CellWindow(key, w.one([None, (AS_OF, AS_OF + timedelta(days=1))]), known=w.maybe())
+        for key in sorted(set(w.some(PARTITIONS)))
     ]
     return w.op(
         [

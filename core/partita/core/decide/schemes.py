@@ -25,8 +25,8 @@ from partita.core.store.values_identity import CellWindow, FormerCell
 
 @dataclass(frozen=True, slots=True)
 class Rematch:
-    """`aside`: the cells that the new scheme does not have, each with the window that its key has there (None: no such key, or
-    no windows). `back`: the former cells that it has again."""
+    """`kept` counts published cells. `aside`: the cells that the new scheme does not have, published or not, each with what its
+    key means there. `back`: the former cells that it has again."""
 
     kept: int
     aside: tuple[CellWindow, ...]
@@ -63,8 +63,13 @@ def rematch(
     known: list[CellWindow | FormerCell] = [*cells, *former]
     ends = [one.window[1] for one in known if one.window is not None]
     windows = Windows(definition, [one.partition for one in known], max([now, *ends]))
-    kept = {one.partition for one in cells if windows.same(one)}
-    aside = [CellWindow(one.partition, windows.of(one.partition)) for one in cells if one.partition not in kept]
+    same = {one.partition for one in cells if windows.same(one)}
+    kept = {one.partition for one in cells if one.held and one.partition in same}
+    aside = [
+        CellWindow(one.partition, windows.of(one.partition), one.held, windows.has(one.partition))
+        for one in cells
+        if one.partition not in same
+    ]
     newest = {one.partition: one for one in sorted(former, key=lambda one: one.id) if windows.same(one)}
     back = [one for key, one in sorted(newest.items()) if key not in kept]
     return Rematch(len(kept), tuple(aside), tuple(back))

@@ -88,14 +88,15 @@ class DefinitionsTx(Protocol):
         """Notes the scheme of each asset as (hash, JSON); equal hashes are one scheme."""
 
     def windowed_cells(self, asset_id: AssetId) -> list[CellWindow]:
-        """The cells of an asset that are published or that an open task owns, by partition."""
+        """All rows of `cell` of an asset, by partition: what was never published may be, with the window that its row has."""
 
     def former_cells(self, asset_id: AssetId) -> list[FormerCell]:
         """What was set aside of an asset, oldest first."""
 
     def set_aside(self, asset_id: AssetId, cells: Sequence[CellWindow], fence: Fence) -> int:
         """Copies the last success of these cells under the asset's scheme to the former cells, and empties them: nobody
-        below `fence` publishes there. `cells` give the windows of the new scheme. Returns how many held something. Appends
+        below `fence` publishes there. `cells` give the windows of the new scheme; where it has no such key,
+        the row keeps its window. Returns how many held something. Appends
         cell_change."""
 
     def bring_back(self, asset_id: AssetId, cells: Sequence[FormerCell], fence: Fence) -> int:

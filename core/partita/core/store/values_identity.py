@@ -33,10 +33,13 @@ class FormerKey:
 
 @dataclass(frozen=True, slots=True)
 class CellWindow:
-    """A cell that was published, by key and window (aware, UTC); None without time."""
+    """A row of `cell` by key and window (aware, UTC; None without time). `held`: it is published. `known`: the scheme that is
+    spoken of has this key; else the window is not said."""
 
     partition: str
     window: tuple[datetime, datetime] | None
+    held: bool = True
+    known: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,8 @@ class SchemesPart(MemoryPart):
 
     def windowed_cells(self, asset_id: AssetId) -> list[CellWindow]:
         return [
-            CellWindow(row["partition"], _window(row))
+            CellWindow(row["partition"], _window(row), row["data_version"] is not None)
             for row in self._db.cell.find("asset", asset_id)
-            if row["data_version"] is not None or (asset_id, row["partition"]) in self._db.open_cell
         ]
 
     def former_cells(self, asset_id: AssetId) -> list[FormerCell]:
@@ -58,7 +57,7 @@ class SchemesPart(MemoryPart):
                 aside += 1
             start, end = one.window or (None, None)
             empty = dict.fromkeys((*_SUCCESS, *_ATTEMPT))
-            windows = {"window_start": start, "window_end": end}
+            windows = {"window_start": start, "window_end": end} if one.known else {}
             self._db.cell.put(row | empty | windows | {"fence": max(row["fence"], fence)})
             self._append_change(CellRef(asset_id, one.partition))
         return aside

@@ -25,11 +25,8 @@ SET_SCHEMES = text("""
 """)
 
 WINDOWED_CELLS = text("""
-    SELECT c.partition, c.window_start, c.window_end FROM cell c
-    WHERE c.asset_id = :asset
-      AND (c.data_version IS NOT NULL
-           OR EXISTS (SELECT FROM open_cell o WHERE o.asset_id = c.asset_id AND o.partition = c.partition))
-    ORDER BY c.partition
+    SELECT c.partition, c.window_start, c.window_end, c.data_version IS NOT NULL FROM cell c
+    WHERE c.asset_id = :asset ORDER BY c.partition
 """)
 FORMER_CELLS = text("""
     SELECT f.id, s.hash, f.partition, f.window_start, f.window_end, f.data_version, f.location, f.published_at
@@ -39,10 +36,11 @@ FORMER_CELLS = text("""
 # The row stays, empty and under a fence of its own: an attempt that holds an earlier one finds itself superseded.
 SET_ASIDE = text("""
     WITH wanted AS (
-        SELECT * FROM unnest(CAST(:partitions AS text[]), CAST(:starts AS timestamptz[]), CAST(:ends AS timestamptz[]))
-             AS u(partition, window_start, window_end)
+        SELECT * FROM unnest(CAST(:partitions AS text[]), CAST(:starts AS timestamptz[]), CAST(:ends AS timestamptz[]),
+                             CAST(:known AS boolean[])) AS u(partition, window_start, window_end, known)
     ), held AS (
-        SELECT c.*, wanted.window_start AS new_start, wanted.window_end AS new_end
+        SELECT c.*, CASE WHEN wanted.known THEN wanted.window_start ELSE c.window_start END AS new_start,
+               CASE WHEN wanted.known THEN wanted.window_end ELSE c.window_end END AS new_end
         FROM wanted JOIN cell c ON c.asset_id = :asset AND c.partition = wanted.partition
         ORDER BY c.partition FOR NO KEY UPDATE OF c
     ), kept AS (
@@ -98,7 +96,9 @@ class SchemesPart(PostgresPart):
         self._execute(SET_SCHEMES, ids=ids, hashes=[schemes[one][0] for one in ids])
 
     def windowed_cells(self, asset_id: AssetId) -> list[CellWindow]:
-        return [CellWindow(row[0], _window(row[1], row[2])) for row in self._rows(WINDOWED_CELLS, asset=asset_id)]
+        return [
+            CellWindow(row[0], _window(row[1], row[2]), row[3]) for row in self._rows(WINDOWED_CELLS, asset=asset_id)
+        ]
 
     def former_cells(self, asset_id: AssetId) -> list[FormerCell]:
         return [
@@ -114,6 +114,7 @@ class SchemesPart(PostgresPart):
             fence=fence,
             partitions=[one.partition for one in rows],
             starts=[None if one.window is None else one.window[0] for one in rows],
+            known=[one.known for one in rows],
             ends=[None if one.window is None else one.window[1] for one in rows],
         )
         return int(found[0][0])
