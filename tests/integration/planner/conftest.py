@@ -103,10 +103,10 @@ class Stage:
 
     def start(self, limit: int = 1000) -> list[Claimed]:
         """Admit and claim what can start; the attempts stay running."""
-        while admit(self.store).more:
-            pass
         claimed: list[Claimed] = []
         while True:
+            while admit(self.store).more:  # again after each claim: what ends without an attempt releases what is below
+                pass
             claims = claim(
                 self.store, self.worker, [self.pin], limit, CatalogInputs(lambda run_id: self.catalog), lambda *_: None
             )
@@ -193,4 +193,4 @@ def asset_of() -> Any:
     return spec
 
 
-__all__ = ["PostgresStore", "Stage"]
+__all__ = ["PostgresStore", "Stage", "spec"]

@@ -31,7 +31,7 @@ from tests.integration.store.ops_launch import (
     open_twice,
     take_waiting_causes,
 )
-from tests.integration.store.ops_outbox import append_events, automation, housekeeping, todo
+from tests.integration.store.ops_outbox import append_events, automation, faults, held_requests, housekeeping, todo
 from tests.integration.store.ops_running import hold_slots, pools, release_slots, runs, tallies, workers
 from tests.integration.store.ops_tasks import (
     close_cells,
@@ -77,6 +77,8 @@ OPS: dict[Callable[[World], Op], int] = {
     append_events: 6,
     todo: 5,
     automation: 3,
+    held_requests: 6,
+    faults: 4,
     housekeeping: 4,
     definitions: 9,
     identity: 8,

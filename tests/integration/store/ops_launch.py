@@ -95,7 +95,9 @@ def launch_tasks(w: World) -> Op:
                 owned.setdefault(cell, task_id)
         taken = tx.open_cells(owned.items())
         new = [
-            NewTaskCell(task_id, cell, "missing", window if random.random() < 0.5 else None)
+            NewTaskCell(
+                task_id, cell, "missing", window if random.random() < 0.5 else None, conditional=random.random() < 0.3
+            )
             for cell, task_id in owned.items()
             if cell not in taken
         ]

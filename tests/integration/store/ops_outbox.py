@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from tests.integration.store.differential_world import U64, Op, World
 
 from partita.core.store.port import Tx
 from partita.core.store.values import (
+    AssetId,
     AutomationRequest,
     NewEvent,
     RunId,
     TodoEvent,
 )
+from partita.core.store.values_requests import Fault, FaultKind, HeldContent, RequestId, RequestState
 
 
 def append_events(w: World) -> Op:
@@ -30,12 +33,12 @@ def append_events(w: World) -> Op:
 
 def todo(w: World) -> Op:
     consumer, limit, keep = w.one(["automation", "replan"]), w.random.randint(1, 5), w.maybe()
-    back = [TodoEvent(10**6, w.cell(), None)]
+    back, later = [TodoEvent(10**6, w.cell(), None)], w.maybe(0.3)
 
     def take(tx: Tx) -> Any:
         taken = tx.take_todo_skip(consumer, limit)
         if keep:
-            tx.put_back_todo(consumer, [*taken[:2], *back])
+            tx.put_back_todo(consumer, [*taken[:2], *back], until=tx.now() + timedelta(hours=1) if later else None)
         return taken
 
     return take
@@ -46,10 +49,55 @@ def automation(w: World) -> Op:
     return lambda tx: tx.insert_automation_requests(requests)
 
 
+def held_requests(w: World) -> Op:
+    """Requests above the limit: held, merged, ended once, listed by consumer, overdue, forgotten."""
+    content = HeldContent(
+        assets=tuple(AssetId(one) for one in w.some(w.assets(), 3)),
+        cells=w.random.randint(501, 10**6),
+        cell_limit=500,
+        preview=[{"asset": w.text(), "cells": 7, "by_reason": {"missing": 7}}],
+        cause={"kind": "eager", "text": w.text()},
+        body=w.random.randbytes(12),
+        merged=w.random.randint(1, 4),
+    )
+    one = RequestId(w.one([*w.db.held_request.rows, 10**9]))
+    assets, state, why, keep_s = w.some(w.assets(), 3), w.one(RequestState), w.text(), w.one([-1.0, 3600.0])
+    forget_s = w.one([0.0, 3600.0])
+    return w.op(
+        [
+            lambda tx: tx.insert_held_request(content, keep_s),
+            lambda tx: tx.insert_held_request(content, keep_s),
+            lambda tx: (tx.lock_requests(), tx.replace_held_request(one, content, keep_s)),
+            lambda tx: tx.end_held_request(one, state, by=why, reason=why, run_id=RunId(3)),
+            lambda tx: tx.held_requests(assets),
+            lambda tx: tx.read_held_request(one),
+            lambda tx: tx.overdue_held_requests(),
+            lambda tx: tx.forget_held_requests(forget_s),
+        ]
+    )
+
+
+def faults(w: World) -> Op:
+    def fault(tx: Tx, kind: FaultKind, one: int, after_s: float) -> Fault:
+        return Fault(kind, one, why, 3, tx.now(), tx.now(), tx.now() + timedelta(seconds=after_s))
+
+    why, keys = w.text(), sorted({(w.one(FaultKind), w.random.randint(1, 3)) for _ in range(3)})
+    return w.op(
+        [
+            lambda tx: tx.write_faults([fault(tx, kind, one, 60.0 * one) for kind, one in keys]),
+            lambda tx: tx.clear_faults(keys[:1]),
+            lambda tx: tx.faults(),
+            lambda tx: tx.release_faults(),
+        ]
+    )
+
+
 def housekeeping(w: World) -> Op:
+    odd = w.text()
     return w.op(
         [
             lambda tx: tx.note_duty("admit", "s1", 1.5),
+            lambda tx: tx.note_duty("admit", "s1", None, failures=2, error=odd),
             lambda tx: tx.audit("me", "cancel", {"run": 1}),
             lambda tx: tx.put_component("s1", "scheduler", "scheduler 1", 12),
             lambda tx: tx.remove_component("s1"),

@@ -10,6 +10,7 @@ from tests.integration.store.differential_world import POOL_SETS, WORKERS, Op, W
 
 from partita.core.store.port import Tx
 from partita.core.store.values import (
+    AttemptId,
     CellRef,
     CellState,
     Fence,
@@ -101,7 +102,14 @@ def write_terminal(w: World) -> Op:
 def write_task_cells(w: World) -> Op:
     keys = w.some(sorted(w.db.task_cell.rows))
     updates = [
-        TaskCellUpdate(key[0], CellRef(key[1], key[2]), w.one(CellState), w.one([None, "v"]), w.one([None, w.text()]))
+        TaskCellUpdate(
+            key[0],
+            CellRef(key[1], key[2]),
+            w.one(CellState),
+            w.one([None, "v"]),
+            w.one([None, w.text()]),
+            w.one([None, AttemptId(7)]),
+        )
         for key in keys
     ]
     if w.maybe(0.03):

@@ -20,6 +20,7 @@ from partita.core.store.memory import MemoryStore
 from partita.core.store.open import open_store
 from partita.core.store.port import Conflict, Store, Tx, Violation
 from partita.core.store.port_definitions import DefinitionsTx
+from partita.core.store.port_requests import RequestsTx
 from partita.core.store.values import LocationId
 
 _SEEDS = range(12)
@@ -178,7 +179,7 @@ def compare(pg_url: str, seed: int) -> None:
 
 def test_the_seeds_reach_every_operation_of_the_port() -> None:
     """Two twins in step make the same choices as a twin and Postgres; so this needs no other test to have run before."""
-    port = {name for protocol in (Tx, DefinitionsTx) for name in vars(protocol) if not name.startswith("_")}
+    port = {name for protocol in (Tx, DefinitionsTx, RequestsTx) for name in vars(protocol) if not name.startswith("_")}
     used: set[str] = set()
     for seed in _SEEDS:
         pair = _Pair(MemoryStore(), Random(seed))

@@ -44,6 +44,10 @@ _MUTANTS = [
     ("dynamic", "END_KEYS", "AND k.ended IS NULL", ""),
     ("dynamic", "SET_REVISION", "AND revision < :revision", ""),
     ("events", "TAKE_TODO", "ORDER BY created_at, event_id", "ORDER BY event_id"),
+    ("events", "TAKE_TODO", "AND created_at <= now()", ""),
+    ("requests", "END_HELD_REQUEST", "AND state = 'awaiting_input'", ""),
+    ("requests", "HELD_REQUESTS", "assets && CAST(:assets AS bigint[])", "CAST(:assets AS bigint[]) IS NOT NULL"),
+    ("requests", "RELEASE_TODO", "AND created_at > now()", ""),
 ]
 _SEEDS = 40
 

@@ -16,8 +16,8 @@ from partita.core.store.postgres.store import PostgresTx
 
 _MARK = re.compile(r"(?<![:\w]):(\w+)")
 
-# Small by nature: a row per process, per server, per location.
-_SMALL = {"worker", "code_server", "location"}
+# Small by nature: a row per process, per server, per location, per asset or run that automation cannot decide.
+_SMALL = {"worker", "code_server", "location", "automation_fault"}
 # Queues, taken from their head with a LIMIT, and the skip scan of pool sets.
 _HEADS = {"TAKE_TALLIES", "TAKE_CELL_CHANGES", "SCHEDULED_POOL_SETS"}
 # Of activations, which compare all definitions with all that is known of them (ADR 10): a row per asset, and per rename.

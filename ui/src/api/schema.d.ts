@@ -2476,7 +2476,10 @@ export interface components {
             /** Version */
             version: string;
         };
-        /** TaskCellView */
+        /**
+         * TaskCellView
+         * @description `text` says why a cell is unchanged: no attempt was needed, or one came out the same; null for all others.
+         */
         TaskCellView: {
             /** Asset */
             asset: string;
@@ -2488,6 +2491,8 @@ export interface components {
             partition: string;
             /** State */
             state: string;
+            /** Text */
+            text: string | null;
         };
         /** TaskDetail */
         TaskDetail: {
@@ -2513,6 +2518,8 @@ export interface components {
             not_before: string | null;
             /** Outcome */
             outcome: string | null;
+            /** Outcome Text */
+            outcome_text: string | null;
             /** Partitions Text */
             partitions_text: string;
             /** Queued At */
@@ -2540,7 +2547,10 @@ export interface components {
             /** Total */
             total: number;
         };
-        /** TaskRow */
+        /**
+         * TaskRow
+         * @description `outcome_text` says why a task that succeeded published nothing new; null for all others.
+         */
         TaskRow: {
             /** Assets */
             assets: string[];
@@ -2562,6 +2572,8 @@ export interface components {
             not_before: string | null;
             /** Outcome */
             outcome: string | null;
+            /** Outcome Text */
+            outcome_text: string | null;
             /** Partitions Text */
             partitions_text: string;
             /** Queued At */

@@ -1,8 +1,9 @@
 """What a claim decides: the digest of each cell's inputs, whether anything is left to make, and the start. Pure.
 
-Early cutoff: a task that was planned only because an input might change ends `success` with outcome `unchanged`, without
-an attempt, when the digest of what its inputs now hold equals the one its cells consumed (DESIGN section 5). The partitions
-of a task are judged one by one, each with all its assets of an atomic group together.
+Early cutoff: a cell that was planned only because an input might change is `unchanged`, without an attempt, when the digest
+of what its inputs now hold equals the one it consumed (DESIGN section 5). The partitions of a task are judged one by one, each
+with all its assets of an atomic group together; a task of which nothing is left ends `success`, and so do those that waited
+for it in their turn: nothing that they read moved.
 """
 
 from __future__ import annotations
@@ -82,18 +83,23 @@ def unchanged(
     digests: Mapping[CellRef, int],
     versions: Mapping[AssetId, CodeVersion],
 ) -> frozenset[CellRef]:
-    """The cells that need no attempt. Empty unless the task is conditional."""
-    if not task.conditional:
-        return frozenset()
-    by_partition: dict[str, list[CellRef]] = defaultdict(list)
+    """The cells that need no attempt, of those that are conditional."""
+    by_partition: dict[str, list[TaskCell]] = defaultdict(list)
     for own in pending:
-        by_partition[own.cell.partition].append(own.cell)
+        by_partition[own.cell.partition].append(own)
     return frozenset(
-        cell
+        own.cell
         for cells in by_partition.values()
-        if all(_holds(facts.get(cell), digests[cell], versions.get(cell.asset_id)) for cell in cells)
-        for cell in cells
+        if all(conditional(task, own) for own in cells)
+        and all(_holds(facts.get(own.cell), digests[own.cell], versions.get(own.cell.asset_id)) for own in cells)
+        for own in cells
     )
+
+
+def conditional(task: Task, own: TaskCell) -> bool:
+    """Whether this cell was planned only because an input might change. (A task that an older version launched says it for
+    all its cells.)"""
+    return task.conditional or own.conditional
 
 
 def _holds(fact: CellFact | None, digest: int, version: CodeVersion | None) -> bool:

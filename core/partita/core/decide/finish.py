@@ -202,10 +202,12 @@ def conclude(
     """What is written: publications, cell outcomes, notes of unmade cells, and the task with its outcome."""
     publications = publications_of(task, result, judgement.publish, facts)
     updates = list(published_cells(task, publications))
-    updates += [TaskCellUpdate(task.id, cell, CellState.SKIPPED) for cell in judgement.skipped]
+    by = result.attempt_id
+    updates += [TaskCellUpdate(task.id, cell, CellState.SKIPPED, attempt_id=by) for cell in judgement.skipped]
     end = END_OF_PENDING.get(judgement.update.state)
     if end is not None:
-        updates += [TaskCellUpdate(task.id, cell, end, error=why) for cell, why in judgement.left.items()]
+        left = judgement.left.items()
+        updates += [TaskCellUpdate(task.id, cell, end, error=why, attempt_id=by) for cell, why in left]
     update = judgement.update
     if update.state is TaskState.SUCCESS:
         moved = any(not p.confirms for p in publications) or any(own.state is CellState.PUBLISHED for own in cells)
@@ -239,7 +241,13 @@ def publications_of(
 def published_cells(task: Task, publications: Sequence[Publication]) -> Iterable[TaskCellUpdate]:
     for publication in publications:
         state = CellState.UNCHANGED if publication.confirms else CellState.PUBLISHED
-        yield TaskCellUpdate(task.id, publication.cell, state, data_version=publication.data_version)
+        yield TaskCellUpdate(
+            task.id,
+            publication.cell,
+            state,
+            data_version=publication.data_version,
+            attempt_id=publication.attempt_id,
+        )
 
 
 def _notes(result: AttemptResult, judgement: Judgement) -> tuple[CellAttempt, ...]:

@@ -177,8 +177,7 @@ def _cells_to_read(candidates: Sequence[_Candidate]) -> set[CellRef]:
     for candidate in candidates:
         if candidate.resolved is None:
             continue
-        if candidate.task.conditional:
-            wanted.update(own.cell for own in candidate.pending)
+        wanted.update(own.cell for own in candidate.pending if decide.conditional(candidate.task, own))
         for part in candidate.resolved.inputs:
             if not part.external:
                 for cells in {id(cells): cells for cells in part.per_cell.values()}.values():

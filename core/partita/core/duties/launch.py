@@ -12,6 +12,7 @@ tasks in id order. A launch that has to try again starts a new transaction: it n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from partita.core.decide.admit import backfill_pool, is_reserved_name
@@ -192,9 +193,13 @@ def _launch(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
     tx.insert_tasks([(run_id, task) for run_id, (tasks, _) in zip(runs, made, strict=True) for task in tasks])
     tx.insert_edges(edge for _, edges in made for edge in edges)
     tx.insert_task_cells(
-        NewTaskCell(p.task_id, c.cell, c.reason, c.window) for part in parts for p in part for c in p.cells
+        NewTaskCell(p.task_id, c.cell, c.reason, c.window, p.source.conditional or c.conditional)
+        for part in parts
+        for p in part
+        for c in p.cells
     )
-    causes = [_causes(*each, taken, owners) for each in zip(runs, parts, strict=True)]
+    unsure = _unsure_owned(tx, launches, taken)
+    causes = [_causes(*each, taken, owners, unsure) for each in zip(runs, parts, strict=True)]
     tx.insert_causes(cause for own in causes for cause in own)
     _tell(tx, launches, runs, made)
     return [
@@ -336,10 +341,14 @@ def _new_run(launch: Launch, backfill_id: BackfillId | None, task_count: int) ->
 
 
 def _causes(
-    run_id: RunId, placed: Sequence[_Placed], taken: Mapping[CellRef, TaskId], owners: Mapping[TaskId, Task]
+    run_id: RunId,
+    placed: Sequence[_Placed],
+    taken: Mapping[CellRef, TaskId],
+    owners: Mapping[TaskId, Task],
+    unsure: AbstractSet[CellRef],
 ) -> list[CellCause]:
     return [
-        CellCause(cell.cell, owner.id, run_id, waits=_waits(part.source, cell, owner))
+        CellCause(cell.cell, owner.id, run_id, waits=_waits(part.source, cell, owner, unsure))
         for part in placed
         for cell in part.source.cells
         if cell.cell in taken
@@ -347,10 +356,26 @@ def _causes(
     ]
 
 
-def _waits(source: LaunchTask, cell: LaunchCell, owner: Task) -> bool:
+def _unsure_owned(tx: Tx, launches: Sequence[Launch], taken: Mapping[CellRef, TaskId]) -> frozenset[CellRef]:
+    """Of the owned cells that these launches force: those that their owner may leave without an attempt."""
+    asked = (cell for one in launches for task in one.tasks for cell in task.cells)
+    forced = {cell.cell for cell in asked if _forced(cell) and cell.cell in taken} if taken else set()
+    if not forced:
+        return frozenset()
+    found = tx.task_cells(sorted({taken[cell] for cell in forced}))
+    return frozenset(own.cell for own in found if own.conditional and own.cell in forced)
+
+
+def _forced(cell: LaunchCell) -> bool:
+    """Made again whatever it holds; a fresh member that comes along with its atomic group is not."""
+    return cell.reason == "forced" and not cell.conditional
+
+
+def _waits(source: LaunchTask, cell: LaunchCell, owner: Task, unsure: AbstractSet[CellRef]) -> bool:
     """Whether the owner's outcome cannot be taken for what this request asks: then it is planned again when that ends."""
     if owner.state in _STARTED:
         return True  # it has read its inputs already
     if owner.snapshot_id != source.snapshot_id:
         return True  # it will run other code
-    return cell.reason == "forced" and owner.conditional  # it may end without an attempt
+    # It may end without an attempt.
+    return _forced(cell) and (owner.conditional or cell.cell in unsure)

@@ -65,6 +65,7 @@ class LaunchCell:
     cell: CellRef
     reason: str  # missing failed stale_code stale_data stale_dependencies forced
     window: tuple[datetime, datetime] | None = None
+    conditional: bool = False  # planned only because an input may change
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class LaunchTask:
     """One task of a launch. `upstream` are indexes of earlier tasks of the same launch (never its own or a later one).
 
     A gate has no cells, no location and no pools: it counts its upstream down once and releases its members. A step that
-    names no pool takes one slot of `default` (S-022). `rule` is one of `decide.rules.RULES`.
+    names no pool takes one slot of `default` (S-022). `rule` is one of `decide.rules.RULES`. `conditional`: all its cells are.
     """
 
     kind: str  # "step" or "gate"

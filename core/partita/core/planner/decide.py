@@ -250,8 +250,8 @@ def _choice(draft: _Draft, run: Bools, *, alone: bool) -> Choice:
     _put(reason, _CODE[Reason.FAILED], status.failed)
     reason *= run
     conditional = none if draft.follows is none else run & draft.follows & ~(draft.asked | draft.surely)
-    if not alone:
-        conditional = conditional & ~(status.missing | status.stale | status.failed)
+    if not alone:  # a fresh member runs only because another may: then it is as unsure as that one
+        conditional = run & ~(status.missing | status.stale | status.failed | draft.asked | draft.surely)
     return Choice(run if alone else run.copy(), reason, conditional)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from partita.assets import AssetKey, PartitionSpace, RetrySpec
+from partita.assets import AssetKey, PartitionSet, PartitionSpace, RetrySpec
 from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.catalog.names import names_of
 from partita.core.duties.values import Launch, LaunchCell, LaunchTask, NewBackfill
@@ -35,8 +35,9 @@ def to_launch(
         asset.key: {ordinal: reason for reason, cells in asset.by_reason.items() for ordinal in cells}
         for asset in plan.assets
     }
+    unsure = {asset.key: asset.conditional for asset in plan.assets}
     return Launch(
-        tasks=tuple(_task(one, plan.as_of, catalog, reasons) for one in plan_tasks(plan, catalog)),
+        tasks=tuple(_task(one, plan.as_of, catalog, reasons, unsure) for one in plan_tasks(plan, catalog)),
         request=plan.request.to_json(),
         plan_hash=plan.hash,
         as_of=plan.as_of,
@@ -50,7 +51,9 @@ def to_launch(
     )
 
 
-def _task(task: PlanTask, as_of: datetime, catalog: Catalog, reasons: _Reasons) -> LaunchTask:
+def _task(
+    task: PlanTask, as_of: datetime, catalog: Catalog, reasons: _Reasons, unsure: Mapping[AssetKey, PartitionSet]
+) -> LaunchTask:
     if task.step is None:
         return LaunchTask("gate", "gate", None, None, upstream=task.upstream, wave=task.wave, rule=task.rule)
     members = [catalog.assets[key] for key in task.assets]
@@ -63,7 +66,7 @@ def _task(task: PlanTask, as_of: datetime, catalog: Catalog, reasons: _Reasons) 
         cells=tuple(
             cell
             for asset in members
-            for cell in _cells(asset, catalog.space(asset.key, as_of), task, reasons[asset.key])
+            for cell in _cells(asset, catalog.space(asset.key, as_of), task, reasons[asset.key], unsure[asset.key])
         ),
         upstream=task.upstream,
         pools=tuple(PoolUse(name, slots) for name, slots in named_pools(one.spec for one in members)),
@@ -77,11 +80,17 @@ def _task(task: PlanTask, as_of: datetime, catalog: Catalog, reasons: _Reasons) 
 
 
 def _cells(
-    asset: CatalogAsset, space: PartitionSpace, task: PlanTask, reasons: Mapping[int, Reason]
+    asset: CatalogAsset,
+    space: PartitionSpace,
+    task: PlanTask,
+    reasons: Mapping[int, Reason],
+    unsure: PartitionSet,
 ) -> list[LaunchCell]:
     names = names_of(space)
     return [
-        LaunchCell(CellRef(asset.id, names.key(ordinal)), reasons[ordinal].value, names.window(ordinal))
+        LaunchCell(
+            CellRef(asset.id, names.key(ordinal)), reasons[ordinal].value, names.window(ordinal), ordinal in unsure
+        )
         for ordinal in task.cells
     ]
 

@@ -87,7 +87,7 @@ class PlanRequest:
 @dataclass(frozen=True, slots=True)
 class PlannedAsset:
     """The planned cells of one asset, by reason (disjoint). `conditional` are those planned only because an upstream may
-    change; they carry the reason stale_data."""
+    change: they carry the reason stale_data, or forced where only another member of their group may change."""
 
     key: AssetKey
     asset_id: AssetId

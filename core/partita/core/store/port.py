@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from partita.core.store.port_definitions import DefinitionsTx
+from partita.core.store.port_requests import RequestsTx
 from partita.core.store.values import (
     AttemptEnd,
     AttemptId,
@@ -74,7 +75,7 @@ class Unavailable(StoreError):
     """The database does not answer. What was being committed may or may not have been."""
 
 
-class Tx(DefinitionsTx, Protocol):
+class Tx(DefinitionsTx, RequestsTx, Protocol):
     """One transaction. Every write is a set operation; sequences are accepted in any order and sorted by the store; a row
     named twice in one write is a ValueError."""
 
@@ -247,10 +248,12 @@ class Tx(DefinitionsTx, Protocol):
 
     # -- events
     def take_todo_skip(self, consumer: str, limit: int) -> list[TodoEvent]:
-        """Deletes and returns, skipping locked ones, oldest first (by the instant they were put, then event id)."""
+        """Deletes and returns those that are due, skipping locked ones, oldest first (by the instant they were put, then event
+        id)."""
 
-    def put_back_todo(self, consumer: str, events: Sequence[TodoEvent]) -> None:
-        """For events that cannot be decided yet: they go to the end of the line, so that they starve no other."""
+    def put_back_todo(self, consumer: str, events: Sequence[TodoEvent], *, until: datetime | None = None) -> None:
+        """For events that cannot be decided yet: they go to the end of the line, so that they starve no other; with `until`
+        they are not taken before that instant."""
 
     def insert_automation_requests(self, requests: Sequence[AutomationRequest]) -> set[CellRef]:
         """Inserts those whose (cell, state digest) is new; returns their cells: once per cause."""
@@ -261,7 +264,10 @@ class Tx(DefinitionsTx, Protocol):
     def intern(self, texts: Iterable[str]) -> dict[str, int]:
         """Ids of fingerprints (used by publish_cells itself; offered for readers)."""
 
-    def note_duty(self, name: str, holder: str, ms: float) -> None: ...
+    def note_duty(
+        self, name: str, holder: str, ms: float | None, *, failures: int = 0, error: str | None = None
+    ) -> None:
+        """For people: how long it took last, or that it has failed so many times in a row."""
 
     def audit(self, who: str, action: str, detail: Mapping[str, Any]) -> None: ...
 

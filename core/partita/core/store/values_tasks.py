@@ -217,10 +217,13 @@ class CellState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NewTaskCell:
+    """`conditional`: planned only because an input may change; it is `unchanged`, without an attempt, when none did."""
+
     task_id: TaskId
     cell: CellRef
     reason: str  # missing failed stale_code stale_data stale_dependencies forced
     window: tuple[datetime, datetime] | None = None
+    conditional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +232,16 @@ class TaskCell:
     cell: CellRef
     state: CellState
     reason: str
+    conditional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TaskCellUpdate:
+    """`attempt_id`: the attempt whose report ended the cell; None where it ended without one."""
+
     task_id: TaskId
     cell: CellRef
     state: CellState
     data_version: str | None = None
     error: str | None = None
+    attempt_id: AttemptId | None = None

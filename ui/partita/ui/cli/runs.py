@@ -59,13 +59,14 @@ def list_runs(
 
 
 def _run_row(one: RunSummary, created: str) -> tuple[str | Text, ...]:
-    done = one.cells.published + one.cells.unchanged
     assets = ", ".join(one.asset_keys[:3]) + (" …" if len(one.asset_keys) > 3 else "")
-    rest = (("failed", one.cells.failed), ("skipped", one.cells.skipped))
+    cells = one.cells
+    done = cells.published + cells.unchanged
+    rest = (("unchanged", cells.unchanged), ("failed", cells.failed), ("skipped", cells.skipped))
     return (
         str(one.id),
         state_text(one.state),
-        ", ".join([f"{done}/{one.cells.total}", *(f"{count} {name}" for name, count in rest if count)]),
+        ", ".join([f"{done}/{cells.total}", *(f"{count} {name}" for name, count in rest if count)]),
         str(one.task_count),
         one.cause.kind,
         assets,
@@ -113,7 +114,8 @@ def _say_run(summary: RunSummary, output: Output) -> None:
 def _task_row(row: TaskRow) -> tuple[str | Text, ...]:
     why = row.reason.text if row.reason is not None else (row.error or "").strip().rpartition("\n")[2]
     attempt = f"{row.attempt_number}/{row.max_attempts}"
-    return str(row.id), row.step, row.partitions_text, state_text(row.state), attempt, why
+    state = "unchanged" if row.outcome == "unchanged" else row.state
+    return str(row.id), row.step, row.partitions_text, state_text(state), attempt, row.outcome_text or why
 
 
 @runs.command("cancel")

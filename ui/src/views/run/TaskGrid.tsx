@@ -3,6 +3,7 @@ import type { TaskRow } from "../../api/types";
 import { CellMark } from "../../design/StateGlyph";
 import { lookKey, wordOf } from "../../design/states";
 import { MAX_CELLS } from "../../strip/zoom";
+import { taskState } from "./TaskList";
 
 type Props = { tasks: TaskRow[]; chosen: number | null; onSelect: (task: number) => void };
 
@@ -24,13 +25,13 @@ export function TaskGrid({ tasks, chosen, onSelect }: Props) {
                 type="button"
                 tabIndex={-1}
                 className="cell"
-                data-state={lookKey(task.state)}
+                data-state={lookKey(taskState(task))}
                 data-open={chosen === task.id ? "" : undefined}
-                aria-label={`${step} ${task.partitions_text}, ${wordOf(task.state)}`}
-                data-tip={`${task.partitions_text || step}\n${wordOf(task.state)}${task.reason ? `: ${task.reason.text}` : ""}`}
+                aria-label={`${step} ${task.partitions_text}, ${wordOf(taskState(task))}`}
+                data-tip={`${task.partitions_text || step}\n${wordOf(taskState(task))}${[task.outcome_text ?? task.reason?.text].filter(Boolean).map((text) => `: ${text}`)}`}
                 onClick={() => onSelect(task.id)}
               >
-                <CellMark state={task.state} />
+                <CellMark state={taskState(task)} />
               </button>
             ))}
           </div>

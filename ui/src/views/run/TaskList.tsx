@@ -150,9 +150,12 @@ type RowProps = {
 function note(task: TaskRow): string {
   if (task.error && !["success", "running"].includes(task.state)) return task.error;
   if (task.reason && task.finished_at === null && task.state !== "running") return task.reason.text;
-  if (task.outcome && task.outcome !== task.state && task.outcome !== "published")
-    return task.outcome.replaceAll("_", " ");
-  return "";
+  return task.outcome_text ?? "";
+}
+
+/** What a task shows: one that succeeded and published nothing new is unchanged. */
+export function taskState(task: Pick<TaskRow, "state" | "outcome">): string {
+  return task.outcome === "unchanged" ? "unchanged" : task.state;
 }
 
 function Row({ task, top, domain, now, chosen, critical, onSelect }: RowProps) {
@@ -171,20 +174,20 @@ function Row({ task, top, domain, now, chosen, critical, onSelect }: RowProps) {
       aria-selected={chosen}
       data-testid="task-row"
       data-task={task.id}
-      data-state={task.state}
+      data-state={taskState(task)}
       data-step={task.step}
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => onSelect(task.id)}
     >
       <span className="row">
-        <StateGlyph state={task.state} />
+        <StateGlyph state={taskState(task)} />
         <span className="key" data-tip={`${task.step}\n${task.partitions_text}\n${plural(task.cell_count, "cell")}`}>
           <span className="mid">{task.step}</span> {task.partitions_text}
         </span>
         {critical && <i className="critical-mark" data-tip="On the critical path" />}
       </span>
-      <span className="task-note" data-tip={[wordOf(task.state), retries, text].filter(Boolean).join("\n")}>
-        {wordOf(task.state)}
+      <span className="task-note" data-tip={[wordOf(taskState(task)), retries, text].filter(Boolean).join("\n")}>
+        {wordOf(taskState(task))}
         {retries && <span className="tone-orange"> {retries}</span>}
         {text && <span className={task.state === "failed" ? "tone-red" : "quiet"}> {text}</span>}
       </span>

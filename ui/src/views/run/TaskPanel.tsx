@@ -10,6 +10,7 @@ import { StateGlyph } from "../../design/StateGlyph";
 import { Elapsed, Time } from "../../design/Time";
 import { count } from "../../lib/format";
 import { LogPanel } from "../../log/LogPanel";
+import { taskState } from "./TaskList";
 
 export type RunSearch = { task?: string; attempt?: string; line?: string; q?: string; level?: string };
 
@@ -30,10 +31,11 @@ function Panel({ task, search, onPatch, onClose }: Omit<Props, "taskId"> & { tas
   const attempts = [...task.attempts].sort((a, b) => a.number - b.number);
   const attempt = attempts.find((each) => String(each.id) === search.attempt) ?? attempts.at(-1) ?? null;
   const failed = task.cells.filter((cell) => cell.error);
+  const unchanged = task.cells.filter((cell) => cell.state === "unchanged");
   return (
     <>
       <header className="task-panel-head">
-        <StateChip state={task.state} />
+        <StateChip state={taskState(task)} />
         <span className="key" data-tip={`${task.step}\n${task.partitions_text}`}>
           <strong>{task.step}</strong> {task.partitions_text}
         </span>
@@ -75,6 +77,16 @@ function Panel({ task, search, onPatch, onClose }: Omit<Props, "taskId"> & { tas
           )}
         </p>
       )}
+      {task.outcome_text && (
+        <p className="task-why" data-testid="task-outcome">
+          {task.outcome_text}
+        </p>
+      )}
+      {unchanged.length > 0 && task.outcome !== "unchanged" && (
+        <p className="task-why quiet">
+          {count(unchanged.length)} of {count(task.cell_count)} cells are unchanged: {unchanged[0].text}
+        </p>
+      )}
       {(attempt?.error ?? task.error) && (
         <p className="task-why tone-red">
           {attempt?.error ?? task.error}
@@ -103,7 +115,9 @@ function Panel({ task, search, onPatch, onClose }: Omit<Props, "taskId"> & { tas
           onLevel={(level) => onPatch({ level: level || undefined })}
         />
       ) : (
-        <p className="task-why quiet">No attempt has started, so there is no log yet.</p>
+        <p className="task-why quiet">
+          {task.outcome_text ? "Nothing ran, so there is no log." : "No attempt has started, so there is no log yet."}
+        </p>
       )}
     </>
   );

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from partita.core.store.encode import as_stored
 from partita.core.store.memory.base import MemoryPart
@@ -47,7 +48,7 @@ class EventsPart(MemoryPart):
         }
 
     def take_todo_skip(self, consumer: str, limit: int) -> list[TodoEvent]:
-        rows = [row for row in self._db.event_todo if row["consumer"] == consumer]
+        rows = [row for row in self._db.event_todo if row["consumer"] == consumer and row["created_at"] <= self._now]
         rows.sort(key=lambda row: (row["created_at"], row["event_id"]))
         for row in rows[:limit]:
             self._db.event_todo.delete((consumer, row["event_id"]))
@@ -56,12 +57,13 @@ class EventsPart(MemoryPart):
             for row in rows[:limit]
         ]
 
-    def put_back_todo(self, consumer: str, events: Sequence[TodoEvent]) -> None:
+    def put_back_todo(self, consumer: str, events: Sequence[TodoEvent], *, until: datetime | None = None) -> None:
         for event in events:
             if (consumer, event.event_id) not in self._db.event_todo:
                 cell = event.cell
                 self._db.event_todo.put(
                     self._todo(consumer, event.event_id, cell.asset_id, cell.partition, event.run_id)
+                    | {"created_at": until or self._now}
                 )
 
     def insert_automation_requests(self, requests: Sequence[AutomationRequest]) -> set[CellRef]:

@@ -152,8 +152,10 @@ class LaunchPart(MemoryPart):
                     "partition": new.cell.partition,
                     "state": "pending",
                     "reason": new.reason,
+                    "conditional": new.conditional,
                     "data_version": None,
                     "error": None,
+                    "attempt_id": None,
                 }
             )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from partita.core.store.encode import as_stored, clean_text
+from partita.core.store.encode import as_stored, clean_text, optional_text
 from partita.core.store.memory.base import MemoryPart, distinct
 from partita.core.store.memory.tables import Row
 from partita.core.store.values import (
@@ -138,8 +138,20 @@ class RunsPart(MemoryPart):
             self._db.code_server.put(row | {"lease_expires_at": row["lease_expires_at"] + timedelta(seconds=seconds)})
 
     # -- housekeeping
-    def note_duty(self, name: str, holder: str, ms: float) -> None:
-        self._db.duty.put({"name": name, "holder": holder, "last_ran_at": self._now, "last_ms": ms})
+    def note_duty(
+        self, name: str, holder: str, ms: float | None, *, failures: int = 0, error: str | None = None
+    ) -> None:
+        before = self._db.duty.get(name)
+        self._db.duty.put(
+            {
+                "name": name,
+                "holder": holder,
+                "last_ran_at": self._now,
+                "last_ms": ms if ms is not None or before is None else before["last_ms"],
+                "failures": failures,
+                "last_error": optional_text(error),
+            }
+        )
 
     def audit(self, who: str, action: str, detail: Mapping[str, Any]) -> None:
         self._db.audit.put(

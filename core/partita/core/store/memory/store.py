@@ -21,6 +21,7 @@ from partita.core.store.memory.events import EventsPart
 from partita.core.store.memory.identity import IdentityPart
 from partita.core.store.memory.launch import LaunchPart
 from partita.core.store.memory.pools import PoolsPart
+from partita.core.store.memory.requests import RequestsPart
 from partita.core.store.memory.runs import RunsPart
 from partita.core.store.memory.schemes import SchemesPart
 from partita.core.store.memory.tables import Database, Row
@@ -43,6 +44,7 @@ class MemoryTx(
     IdentityPart,
     DynamicPart,
     SchemesPart,
+    RequestsPart,
 ):
     """One transaction over the tables; see `partita.core.store.port.Tx` for what each operation does."""
 

@@ -144,6 +144,8 @@ class Database:
         self.event = table("id")
         self.event_todo = table("consumer", "event_id")
         self.automation_request = table("asset_id", "partition", "state_digest")
+        self.held_request = table("id")
+        self.automation_fault = table("kind", "id")
         self.duty = table("name")
         self.component = table("id")
         self.db_pulse = table("id")

@@ -129,7 +129,13 @@ class TasksPart(MemoryPart):
 
     def task_cells(self, task_ids: Sequence[TaskId]) -> list[TaskCell]:
         return [
-            TaskCell(row["task_id"], CellRef(row["asset_id"], row["partition"]), CellState(row["state"]), row["reason"])
+            TaskCell(
+                row["task_id"],
+                CellRef(row["asset_id"], row["partition"]),
+                CellState(row["state"]),
+                row["reason"],
+                row["conditional"],
+            )
             for task_id in sorted(set(task_ids))
             for row in self._db.task_cell.find("task", task_id)
         ]
@@ -141,7 +147,11 @@ class TasksPart(MemoryPart):
             if key not in self._db.task_cell:
                 raise self._conflict(f"task {update.task_id} has no cell {update.cell}")
             self._db.task_cell.change(
-                key, state=update.state.value, data_version=update.data_version, error=optional_text(update.error)
+                key,
+                state=update.state.value,
+                data_version=update.data_version,
+                error=optional_text(update.error),
+                attempt_id=update.attempt_id,
             )
 
     def close_cells(self, task_ids: Sequence[TaskId]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from sqlalchemy import text
 
@@ -30,7 +31,7 @@ APPEND_EVENTS = text("""
 
 TAKE_TODO = text("""
     WITH taken AS (
-        SELECT event_id FROM event_todo WHERE consumer = :consumer
+        SELECT event_id FROM event_todo WHERE consumer = :consumer AND created_at <= now()
         ORDER BY created_at, event_id LIMIT :n FOR UPDATE SKIP LOCKED
     )
     DELETE FROM event_todo t USING taken WHERE t.consumer = :consumer AND t.event_id = taken.event_id
@@ -38,8 +39,8 @@ TAKE_TODO = text("""
 """)
 
 PUT_BACK_TODO = text("""
-    INSERT INTO event_todo (event_id, consumer, asset_id, partition, run_id)
-    SELECT u.event_id, :consumer, u.asset_id, u.partition, u.run_id
+    INSERT INTO event_todo (event_id, consumer, asset_id, partition, run_id, created_at)
+    SELECT u.event_id, :consumer, u.asset_id, u.partition, u.run_id, coalesce(CAST(:until AS timestamptz), now())
     FROM unnest(CAST(:events AS bigint[]), CAST(:assets AS bigint[]), CAST(:partitions AS text[]), CAST(:runs AS bigint[]))
          AS u(event_id, asset_id, partition, run_id)
     ON CONFLICT DO NOTHING
@@ -83,7 +84,7 @@ class EventsPart(PostgresPart):
         rows = sorted(self._rows(TAKE_TODO, consumer=consumer, n=limit), key=lambda row: (row[0], row[1]))
         return [TodoEvent(row[1], CellRef(row[2], row[3]), row[4]) for row in rows]
 
-    def put_back_todo(self, consumer: str, events: Sequence[TodoEvent]) -> None:
+    def put_back_todo(self, consumer: str, events: Sequence[TodoEvent], *, until: datetime | None = None) -> None:
         if events:
             self._execute(
                 PUT_BACK_TODO,
@@ -91,6 +92,7 @@ class EventsPart(PostgresPart):
                 events=[event.event_id for event in events],
                 **cell_arrays([event.cell for event in events]),
                 runs=[event.run_id for event in events],
+                until=until,
             )
 
     def insert_automation_requests(self, requests: Sequence[AutomationRequest]) -> set[CellRef]:

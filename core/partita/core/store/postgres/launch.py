@@ -96,15 +96,16 @@ INSERT_EDGES = text("""
 INSERT_TASK_CELLS = text("""
     WITH new AS (
         SELECT * FROM unnest(CAST(:tasks AS bigint[]), CAST(:assets AS bigint[]), CAST(:partitions AS text[]),
-                             CAST(:reasons AS text[]), CAST(:starts AS timestamptz[]), CAST(:ends AS timestamptz[]))
-             AS u(task_id, asset_id, partition, reason, window_start, window_end)
+                             CAST(:reasons AS text[]), CAST(:conditionals AS boolean[]), CAST(:starts AS timestamptz[]),
+                             CAST(:ends AS timestamptz[]))
+             AS u(task_id, asset_id, partition, reason, conditional, window_start, window_end)
     ), cells AS (
         INSERT INTO cell (asset_id, partition, window_start, window_end)
         SELECT new.asset_id, new.partition, new.window_start, new.window_end FROM new
         ON CONFLICT DO NOTHING
     )
-    INSERT INTO task_cell (task_id, asset_id, partition, reason)
-    SELECT new.task_id, new.asset_id, new.partition, new.reason FROM new
+    INSERT INTO task_cell (task_id, asset_id, partition, reason, conditional)
+    SELECT new.task_id, new.asset_id, new.partition, new.reason, new.conditional FROM new
 """)
 
 INSERT_CAUSES = text("""
@@ -215,6 +216,7 @@ class LaunchPart(PostgresPart):
             **cell_arrays([new.cell for new in rows]),
             tasks=[new.task_id for new in rows],
             reasons=[new.reason for new in rows],
+            conditionals=[new.conditional for new in rows],
             starts=[new.window[0] if new.window else None for new in rows],
             ends=[new.window[1] if new.window else None for new in rows],
         )

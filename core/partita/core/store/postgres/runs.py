@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from partita.core.store.encode import clean_text, to_json
+from partita.core.store.encode import clean_text, optional_text, to_json
 from partita.core.store.postgres.base import PostgresPart, ordered
 from partita.core.store.values import Run, RunId, RunState, RunUpdate, Tally, TaskState
 
@@ -49,8 +49,11 @@ WRITE_RUNS = text("""
 """)
 
 NOTE_DUTY = text("""
-    INSERT INTO duty (name, holder, last_ran_at, last_ms) VALUES (:name, :holder, now(), :ms)
-    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, last_ran_at = excluded.last_ran_at, last_ms = excluded.last_ms
+    INSERT INTO duty (name, holder, last_ran_at, last_ms, failures, last_error)
+    VALUES (:name, :holder, now(), :ms, :failures, :error)
+    ON CONFLICT (name) DO UPDATE
+    SET holder = excluded.holder, last_ran_at = excluded.last_ran_at, last_ms = coalesce(excluded.last_ms, duty.last_ms),
+        failures = excluded.failures, last_error = excluded.last_error
 """)
 
 AUDIT = text("INSERT INTO audit (who, action, detail) VALUES (:who, :action, CAST(:detail AS jsonb))")
@@ -98,8 +101,10 @@ class RunsPart(PostgresPart):
         )[0][0]
         self._expect(written, len(rows), f"runs {[update.id for update in rows[:20]]}")
 
-    def note_duty(self, name: str, holder: str, ms: float) -> None:
-        self._execute(NOTE_DUTY, name=name, holder=holder, ms=ms)
+    def note_duty(
+        self, name: str, holder: str, ms: float | None, *, failures: int = 0, error: str | None = None
+    ) -> None:
+        self._execute(NOTE_DUTY, name=name, holder=holder, ms=ms, failures=failures, error=optional_text(error))
 
     def audit(self, who: str, action: str, detail: Mapping[str, Any]) -> None:
         self._execute(AUDIT, who=clean_text(who), action=action, detail=to_json(detail))

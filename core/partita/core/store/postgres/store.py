@@ -28,6 +28,7 @@ from partita.core.store.postgres.identity import IdentityPart
 from partita.core.store.postgres.launch import LaunchPart
 from partita.core.store.postgres.plans import PlansPart
 from partita.core.store.postgres.pools import PoolsPart
+from partita.core.store.postgres.requests import RequestsPart
 from partita.core.store.postgres.runs import RunsPart
 from partita.core.store.postgres.schemes import SchemesPart
 from partita.core.store.postgres.tasks import TasksPart
@@ -74,6 +75,7 @@ class PostgresTx(
     IdentityPart,
     DynamicPart,
     SchemesPart,
+    RequestsPart,
 ):
     """One transaction; see `partita.core.store.port.Tx` for what each operation does."""
 

@@ -117,15 +117,15 @@ WRITE_TASKS = text(f"""
 """)
 
 TASK_CELLS = text("""
-    SELECT task_id, asset_id, partition, state, reason FROM task_cell WHERE task_id = ANY(CAST(:ids AS bigint[]))
+    SELECT task_id, asset_id, partition, state, reason, conditional FROM task_cell WHERE task_id = ANY(CAST(:ids AS bigint[]))
     ORDER BY task_id, asset_id, partition
 """)
 
 WRITE_TASK_CELLS = text("""
-    UPDATE task_cell c SET state = u.state, data_version = u.data_version, error = u.error
+    UPDATE task_cell c SET state = u.state, data_version = u.data_version, error = u.error, attempt_id = u.attempt_id
     FROM unnest(CAST(:tasks AS bigint[]), CAST(:assets AS bigint[]), CAST(:partitions AS text[]), CAST(:states AS text[]),
-                CAST(:versions AS text[]), CAST(:errors AS text[]))
-         AS u(task_id, asset_id, partition, state, data_version, error)
+                CAST(:versions AS text[]), CAST(:errors AS text[]), CAST(:attempts AS bigint[]))
+         AS u(task_id, asset_id, partition, state, data_version, error, attempt_id)
     WHERE c.task_id = u.task_id AND c.asset_id = u.asset_id AND c.partition = u.partition
 """)
 
@@ -178,7 +178,7 @@ class TasksPart(PostgresPart):
 
     def task_cells(self, task_ids: Sequence[TaskId]) -> list[TaskCell]:
         rows = self._rows(TASK_CELLS, ids=sorted(set(task_ids)))
-        return [TaskCell(row[0], CellRef(row[1], row[2]), CellState(row[3]), row[4]) for row in rows]
+        return [TaskCell(row[0], CellRef(row[1], row[2]), CellState(row[3]), row[4], row[5]) for row in rows]
 
     def write_task_cells(self, updates: Sequence[TaskCellUpdate]) -> None:
         rows: list[TaskCellUpdate] = ordered(updates, lambda update: (update.task_id, update.cell), "write_task_cells")
@@ -191,6 +191,7 @@ class TasksPart(PostgresPart):
             states=[update.state.value for update in rows],
             versions=[update.data_version for update in rows],
             errors=[optional_text(update.error) for update in rows],
+            attempts=[update.attempt_id for update in rows],
         )
         self._expect(written, len(rows), "cells of tasks")
 

@@ -78,7 +78,7 @@ CELL_RANGES_OF_TASKS = text("""
     WHERE c.task_id = ANY(CAST(:ids AS bigint[])) GROUP BY c.task_id, a.key ORDER BY c.task_id, a.key
 """)
 CELLS_OF_TASK = text("""
-    SELECT a.key AS asset, c.partition, c.state, c.data_version, c.error
+    SELECT a.key AS asset, c.partition, c.state, c.data_version, c.error, c.attempt_id
     FROM task_cell c JOIN asset a ON a.id = c.asset_id
     WHERE c.task_id = :task_id ORDER BY a.key, c.partition LIMIT :limit
 """)

@@ -11,8 +11,9 @@ PENDING = text("""
     SELECT EXISTS (SELECT 1 FROM task WHERE state = 'scheduled'),
            EXISTS (SELECT 1 FROM task WHERE state = 'up_for_retry' AND not_before <= now()),
            EXISTS (SELECT 1 FROM run_tally),
-           EXISTS (SELECT 1 FROM event_todo WHERE consumer IN ('automation', 'keys')),
-           EXISTS (SELECT 1 FROM event_todo WHERE consumer = 'replan'),
+           EXISTS (SELECT 1 FROM event_todo WHERE consumer IN ('automation', 'keys') AND created_at <= now()),
+           EXISTS (SELECT 1 FROM event_todo WHERE consumer = 'replan' AND created_at <= now()),
+           EXISTS (SELECT 1 FROM event_todo WHERE consumer = 'rebuild' AND created_at <= now()),
            EXISTS (SELECT 1 FROM cell_change),
            EXISTS (SELECT 1 FROM task WHERE state = 'queued'),
            EXISTS (SELECT 1 FROM worker WHERE state <> 'gone' AND lease_expires_at < now()),
@@ -29,6 +30,7 @@ class Pending:
     tallies: bool
     automation: bool
     replans: bool
+    rebuilds: bool
     cell_changes: bool
     queued: bool
     lapsed: bool

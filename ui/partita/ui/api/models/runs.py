@@ -54,6 +54,8 @@ class RunDetail(RunSummary):
 
 
 class TaskRow(Model):
+    """`outcome_text` says why a task that succeeded published nothing new; null for all others."""
+
     id: int
     run_id: int
     step: str
@@ -62,6 +64,7 @@ class TaskRow(Model):
     cell_count: int
     state: str
     outcome: str | None
+    outcome_text: str | None
     reason: Reason | None
     wave: int
     attempt_number: int
@@ -82,9 +85,12 @@ class TaskList(Model):
 
 
 class TaskCellView(Model):
+    """`text` says why a cell is unchanged: no attempt was needed, or one came out the same; null for all others."""
+
     asset: str
     partition: str
     state: str
+    text: str | None
     data_version: str | None
     error: str | None
 

@@ -19,10 +19,11 @@ from partita.ui.api.models import (
     OpenTask,
     Reason,
     RunSummary,
+    TaskCellView,
     TaskRow,
 )
 from partita.ui.api.services.base import earliest
-from partita.ui.api.services.words import cause_text, eta_s, plural, wait_text
+from partita.ui.api.services.words import cause_text, eta_s, plural, unchanged_text, wait_text
 
 Row = Mapping[str, Any]
 
@@ -93,6 +94,7 @@ def task_row(row: Row, spans: Sequence[Row], attempts: Sequence[Row], catalog: C
         cell_count=row["cell_count"],
         state=row["state"],
         outcome=row["outcome"],
+        outcome_text=unchanged_text(attempted=bool(attempts)) if row["outcome"] == "unchanged" else None,
         reason=wait_reason(row),
         wave=row["wave"],
         attempt_number=row["attempt_number"],
@@ -109,6 +111,17 @@ def task_row(row: Row, spans: Sequence[Row], attempts: Sequence[Row], catalog: C
             attempt_summary(one, retry_at=row["not_before"] if waiting and one["id"] == last else None)
             for one in attempts
         ],
+    )
+
+
+def task_cell(row: Row) -> TaskCellView:
+    return TaskCellView(
+        asset=row["asset"],
+        partition=row["partition"],
+        state=row["state"],
+        text=unchanged_text(attempted=row["attempt_id"] is not None) if row["state"] == "unchanged" else None,
+        data_version=row["data_version"],
+        error=row["error"],
     )
 
 
@@ -195,7 +208,8 @@ def partitions_of_request(request: Mapping[str, Any]) -> str:
 
 
 def cells_text(tally: CellTally) -> str:
-    """`31 of 40 cells published, 2 failed`."""
-    parts = [f"{tally.published + tally.unchanged:,} of {plural(tally.total, 'cell')} published"]
-    parts += [f"{count:,} {name}" for name, count in (("failed", tally.failed), ("skipped", tally.skipped)) if count]
+    """`31 of 40 cells published, 4 unchanged, 2 failed`."""
+    rest = (("unchanged", tally.unchanged), ("failed", tally.failed), ("skipped", tally.skipped))
+    parts = [f"{tally.published:,} of {plural(tally.total, 'cell')} published"]
+    parts += [f"{count:,} {name}" for name, count in rest if count]
     return ", ".join(parts)

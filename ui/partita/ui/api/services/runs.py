@@ -26,7 +26,6 @@ from partita.ui.api.models import (
     RunDetail,
     RunList,
     RunSummary,
-    TaskCellView,
     TaskDetail,
     TaskList,
     TaskRow,
@@ -108,7 +107,7 @@ class RunService:
                 raise _unknown("task", task_id)
             row = self._task_rows(reader, found)[0]
             cells = rows(reader, sql.CELLS_OF_TASK, task_id=task_id, limit=_CELLS_SHOWN)
-        return TaskDetail(**row.model_dump(), cells=[TaskCellView(**cell) for cell in cells])
+        return TaskDetail(**row.model_dump(), cells=[views.task_cell(cell) for cell in cells])
 
     def attempt(self, attempt_id: int) -> AttemptDetail:
         with self._backend.store.read() as reader:

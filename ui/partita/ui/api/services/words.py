@@ -40,6 +40,13 @@ def wait_text(code: str, evidence: Mapping[str, Any] | None) -> str:
     return template.format_map(fields) if template is not None else code.replace("_", " ")
 
 
+def unchanged_text(*, attempted: bool) -> str:
+    """Why a cell that was planned holds what it held before."""
+    if attempted:
+        return "made again; its data came out the same"
+    return "no attempt was needed: its inputs hold what it was made from"
+
+
 def seconds_text(seconds: float) -> str:
     """A duration with two units at most: `48 ms`, `3.2 s`, `4 min 5 s`, `2 h 10 min`, `3 d 4 h`."""
     if seconds < 1:
