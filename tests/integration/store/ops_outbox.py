@@ -63,11 +63,16 @@ def held_requests(w: World) -> Op:
     one = RequestId(w.one([*w.db.held_request.rows, 10**9]))
     assets, state, why, keep_s = w.some(w.assets(), 3), w.one(RequestState), w.text(), w.one([-1.0, 3600.0])
     forget_s = w.one([0.0, 3600.0])
+
+    def replace(tx: Tx) -> None:
+        tx.lock_requests()
+        tx.replace_held_request(one, content, keep_s)
+
     return w.op(
         [
             lambda tx: tx.insert_held_request(content, keep_s),
             lambda tx: tx.insert_held_request(content, keep_s),
-            lambda tx: (tx.lock_requests(), tx.replace_held_request(one, content, keep_s)),
+            replace,
             lambda tx: tx.end_held_request(one, state, by=why, reason=why, run_id=RunId(3)),
             lambda tx: tx.held_requests(assets),
             lambda tx: tx.read_held_request(one),
