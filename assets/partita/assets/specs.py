@@ -186,6 +186,14 @@ TriggerRule = Literal[
 """
 
 
+OnCodeChange = Literal["ignore", "rebuild"]
+"""What automation does about published cells whose code or dependencies changed: nothing, or make them again.
+
+>>> AssetSpec(key=AssetKey("raw/orders")).on_code_change
+'ignore'
+"""
+
+
 class AssetSpec(Spec):
     """One asset. `fingerprint` is what staleness compares, `dependency_hash` covers upstreams, names and mappings.
 
@@ -217,6 +225,8 @@ class AssetSpec(Spec):
     trigger_rule: TriggerRule = "all_success"
     batch: BatchSpec = SingleBatchSpec()
     automation: AutomationSpec = ManualSpec()
+    on_code_change: OnCodeChange = "ignore"
+    automatic_limit: int | None = Field(None, ge=0)
     params_schema: dict[str, JsonValue] | None = None
     executor: Literal["location", "celery", "kubernetes"] = "location"
     isolation: Literal["fork", "spawn"] = "fork"

@@ -67,6 +67,13 @@ class ServerConfig(_Section):
     import_timeout_s: float = Field(default=60.0, gt=0)
 
 
+class AutomationConfig(_Section):
+    """An automatic request of more than `max_cells` cells waits for a person, at most `approval_days` since it last changed."""
+
+    max_cells: int = Field(default=500, ge=0)
+    approval_days: float = Field(default=14.0, gt=0)
+
+
 class DevConfig(_Section):
     """`partita dev`: with `reload` it loads a location again when a module under its root changes."""
 
@@ -84,6 +91,7 @@ class Config(_Section):
     api: ApiConfig = ApiConfig()
     code_server: ServerConfig = ServerConfig()
     dev: DevConfig = DevConfig()
+    automation: AutomationConfig = AutomationConfig()
     pools: Mapping[str, int] = Field(default_factory=dict)
 
     @model_validator(mode="after")

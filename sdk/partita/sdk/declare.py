@@ -14,6 +14,7 @@ from partita.assets import (
     DefinitionError,
     DynamicPartitions,
     MultiPartitions,
+    OnCodeChange,
     PartitionsDef,
     StaticPartitions,
     TimePartitions,
@@ -36,7 +37,16 @@ from partita.sdk.handles import DEFAULT_IO, AssetFunction, CheckFunction, Extern
 from partita.sdk.io.base import IOManager
 from partita.sdk.option_types import check_function, check_options
 from partita.sdk.outcomes import CheckResult
-from partita.sdk.policies import SINGLE, Automation, Batch, RetryPolicy, check_batch, manual
+from partita.sdk.policies import (
+    SINGLE,
+    Automation,
+    Batch,
+    RetryPolicy,
+    check_batch,
+    checked_limit,
+    checked_on_code_change,
+    manual,
+)
 from partita.sdk.references import HasKey, Upstream
 from partita.sdk.signature import Signature, returns_nothing, signature_of
 
@@ -73,6 +83,8 @@ def asset(
     trigger_rule: TriggerRule = "all_success",
     batch: Batch = SINGLE,
     automation: Automation | None = None,
+    on_code_change: OnCodeChange = "ignore",
+    automatic_limit: int | None = None,
     code_version: str | None = None,
     group: str | None = None,
     owner: str | None = None,
@@ -102,7 +114,10 @@ def asset(
     manager that stores what is returned ("lake" by default; None: the function stores it itself). `partition_columns`
     says which column holds which dimension's key when one task makes several partitions. `timeout` limits one attempt.
     `pool` is a name or {name: slots}. `trigger_rule` says when it runs, given how the upstream tasks of its run ended: after
-    all of them succeeded unless given. `code_version` replaces the fingerprint of the code. Raises DefinitionError.
+    all of them succeeded unless given. `on_code_change="rebuild"` lets automation make the asset's history again when its code
+    or its dependencies change; "ignore" leaves it as it is. An automatic request of more than `automatic_limit` cells waits
+    for a person (the deployment's limit unless given). `code_version` replaces the fingerprint of the code. Raises
+    DefinitionError.
 
     >>> @asset(partitions=Daily("2026-03-01"), retries=RetryPolicy(3, delay="30s"), owner="team:shop")
     ... def orders(context: Context) -> Relation:
@@ -143,6 +158,8 @@ def multi_asset(
     trigger_rule: TriggerRule = "all_success",
     batch: Batch = SINGLE,
     automation: Automation | None = None,
+    on_code_change: OnCodeChange = "ignore",
+    automatic_limit: int | None = None,
     code_version: str | None = None,
     group: str | None = None,
     owner: str | None = None,
@@ -171,6 +188,8 @@ def multi_asset(
         trigger_rule,
         batch,
         automation,
+        on_code_change,
+        automatic_limit,
         code_version,
         group,
         owner,
@@ -363,6 +382,8 @@ class _Options:
     trigger_rule: TriggerRule = "all_success"
     batch: Batch = SINGLE
     automation: Automation | None = None
+    on_code_change: OnCodeChange = "ignore"
+    automatic_limit: int | None = None
     code_version: str | None = None
     group: str | None = None
     owner: str | None = None
@@ -447,6 +468,8 @@ def _step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, Out],
             retries=_checked_retries(options.retries, owner) or said.retries or RetryPolicy(),
             batch=options.batch,
             automation=options.automation or manual(),
+            on_code_change=checked_on_code_change(options.on_code_change, owner),
+            automatic_limit=checked_limit(options.automatic_limit, owner),
             pools=pools,
             timeout_s=said.timeout_s if options.timeout is None else seconds(options.timeout, what=f"{owner}: timeout"),
             priority=options.priority,

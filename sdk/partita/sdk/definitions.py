@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from partita.assets import AssetKey, PartitionsDef, TriggerRule
+from partita.assets import AssetKey, OnCodeChange, PartitionsDef, TriggerRule
 from partita.sdk.policies import Automation, Batch, RetryPolicy
 from partita.sdk.references import HasKey, Upstream
 from partita.sdk.signature import Signature
@@ -62,6 +62,8 @@ class StepOptions:
     timeout_s: float | None = None
     priority: int = 0
     trigger_rule: TriggerRule = "all_success"
+    on_code_change: OnCodeChange = "ignore"
+    automatic_limit: int | None = None
     isolation: Literal["fork", "spawn"] = "fork"
     code_version: str | None = None
 

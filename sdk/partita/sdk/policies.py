@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from partita.assets import (
     All,
@@ -18,6 +18,7 @@ from partita.assets import (
     EagerSpec,
     ManualSpec,
     MultiPartitions,
+    OnCodeChange,
     PartitionsDef,
     PerBatchSpec,
     RetrySpec,
@@ -224,3 +225,25 @@ def manual() -> Automation:
     ManualSpec(type='manual')
     """
     return Automation(ManualSpec())
+
+
+def checked_on_code_change(given: object, owner: str) -> OnCodeChange:
+    """What `on_code_change=` of an asset says; refuses what is no word of it."""
+    if given in get_args(OnCodeChange):
+        return cast(OnCodeChange, given)
+    raise DefinitionError(
+        f"{owner}: on_code_change={given!r}",
+        rule="automation leaves history as it is when code changes ('ignore'), or makes it again ('rebuild')",
+        fix=suggest(str(given), get_args(OnCodeChange)),
+    )
+
+
+def checked_limit(given: object, owner: str) -> int | None:
+    """What `automatic_limit=` of an asset says."""
+    if given is None or (isinstance(given, int) and not isinstance(given, bool) and given >= 0):
+        return given
+    raise DefinitionError(
+        f"{owner}: automatic_limit={given!r}",
+        rule="it is a number of cells: a request of more of them, made by automation, waits for a person",
+        fix="write a number from 0 (all of them wait), or leave it out for the deployment's limit",
+    )

@@ -185,6 +185,8 @@ def _asset_spec(made: AssetDef, handle: StepHandle, fingerprint: str) -> AssetSp
         pools=tuple(PoolUse(name=name, slots=pools[name]) for name in sorted(pools)),
         priority=options.priority,
         trigger_rule=options.trigger_rule,
+        on_code_change=options.on_code_change,
+        automatic_limit=options.automatic_limit,
         batch=options.batch.spec,
         automation=options.automation.spec,
         params_schema=params_schema(handle.step),

@@ -15,7 +15,7 @@ import pytest
 from tests.unit.planner.conftest import spec
 
 from partita.assets import AssetKey, AssetSpec, Snapshot, StepSpec, canonical_json, snapshot_hash
-from partita.core.automation import run_automation, run_replans
+from partita.core.automation import Limits, changed_rebuilds, run_automation, run_rebuilds, run_replans
 from partita.core.automation.replan import TxCells
 from partita.core.automation.values import Automated
 from partita.core.catalog import Catalog, CatalogInputs, StoredSnapshot
@@ -48,6 +48,8 @@ class Stage:
     version: Callable[[str, str], str | None] = lambda key, partition: "v1"
     attempts: list[tuple[str, str]] = field(default_factory=list)
     """(asset, partition) of every finished cell, in order."""
+    limits: Limits = field(default_factory=Limits)
+    specs: tuple[AssetSpec, ...] = ()
 
     def define(self, specs: Sequence[AssetSpec], location: str = "loc") -> Catalog:
         """Activate a snapshot of one location."""
@@ -67,6 +69,9 @@ class Stage:
             snapshot_id, _ = tx.put_snapshot(location_id, version, body=body, effective=body, kept=[])
             tx.activate_snapshot(location_id, snapshot_id)
             ids = tx.define_assets(location_id, snapshot_id, [one.key for one in specs])
+            tx.append_events(changed_rebuilds(self.specs, specs, ids))
+            tx.release_faults()
+        self.specs = tuple(specs)
         self.pin = (location_id, SnapshotId(snapshot_id))
         stored = StoredSnapshot(location_id, location, snapshot_id, version, snapshot)
         self.catalog = Catalog([stored], {AssetKey(key): asset_id for key, asset_id in ids.items()})
@@ -129,7 +134,10 @@ class Stage:
         return ran
 
     def automate(self) -> Automated:
-        return run_automation(self.store, self)
+        return run_automation(self.store, self, limits=self.limits)
+
+    def rebuild(self) -> Automated:
+        return run_rebuilds(self.store, self, limits=self.limits)
 
     def replan(self) -> Automated:
         return run_replans(self.store, self)
@@ -141,7 +149,7 @@ class Stage:
             worked = self.work()
             found = self.automate()
             ran += worked
-            if not worked and not found.requested and not self.replan().requested:
+            if not worked and not found.requested and not self.rebuild().requested and not self.replan().requested:
                 return ran
 
     def _result(self, one: Claimed, *, failed: bool) -> AttemptResult:

@@ -46,7 +46,8 @@ def todo(w: World) -> Op:
 
 def automation(w: World) -> Op:
     requests = [AutomationRequest(cell, w.one([1, U64]), None, {"kind": "eager"}) for cell in w.cells()]
-    return lambda tx: tx.insert_automation_requests(requests)
+    states = {cell: w.one([1, U64]) for cell in w.cells()}
+    return w.op([lambda tx: tx.insert_automation_requests(requests), lambda tx: tx.known_requests(states)])
 
 
 def held_requests(w: World) -> Op:

@@ -11,7 +11,7 @@ const TAGS: Record<LiveEvent["kind"], readonly string[]> = {
   backfill: ["backfill", "backfills", "runs", "summary"],
   // Other definitions, or other keys of a dynamic scheme: which partitions there are.
   location: [...STATUS, "locations", "system", "keys"],
-  plan: [],
+  plan: ["automation", "request", "summary"],
 };
 
 const RUN_SCOPED = new Set(["run", "tasks"]);

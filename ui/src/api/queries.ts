@@ -10,6 +10,7 @@ import type {
   CellDetail,
   Graph,
   HeldBack,
+  HeldRequestDetail,
   KeyPage,
   KeysPreview,
   Location,
@@ -164,6 +165,13 @@ export const automation = () =>
   queryOptions({
     queryKey: ["automation"],
     queryFn: ({ signal }) => get<Automation>("/automation", {}, signal),
+  });
+
+export const request = (id: number) =>
+  queryOptions({
+    queryKey: ["request", id],
+    queryFn: ({ signal }) => get<HeldRequestDetail>(`/requests/${id}`, {}, signal),
+    retry: false,
   });
 
 export const locations = () =>

@@ -588,6 +588,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Requests */
+        get: operations["listRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/requests/{request_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Request */
+        get: operations["getRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/requests/{request_id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Approve Request */
+        post: operations["approveRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/requests/{request_id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Reject Request */
+        post: operations["rejectRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -843,6 +911,16 @@ export interface components {
             passed_over: number;
         };
         /**
+         * ApproveRequest
+         * @description `revision` and `confirm_cells` repeat what was shown: a request that was not read is not approved (law 6).
+         */
+        ApproveRequest: {
+            /** Confirm Cells */
+            confirm_cells: number;
+            /** Revision */
+            revision: number;
+        };
+        /**
          * AssetChange
          * @description `rescaled`: its partition scheme changed in between, so that no cell is matched.
          */
@@ -1048,12 +1126,19 @@ export interface components {
             /** Worker */
             worker: string | null;
         };
-        /** AutomationPage */
+        /**
+         * AutomationPage
+         * @description `waiting` are requests above the limit, `faults` what could not be decided, `requests` those that were made lately.
+         */
         AutomationPage: {
             /** Consumers */
             consumers: components["schemas"]["ConsumerView"][];
+            /** Faults */
+            faults: components["schemas"]["FaultView"][];
             /** Requests */
             requests: components["schemas"]["AutomationRequestView"][];
+            /** Waiting */
+            waiting: components["schemas"]["RequestView"][];
         };
         /** AutomationRequestView */
         AutomationRequestView: {
@@ -1326,7 +1411,10 @@ export interface components {
             /** Symptom */
             symptom: string | null;
         };
-        /** ConsumerView */
+        /**
+         * ConsumerView
+         * @description `on_code_change` is ignore or rebuild; `limit` the asset's own limit of cells a request, null: the deployment's.
+         */
         ConsumerView: {
             /** Key */
             key: string;
@@ -1334,6 +1422,10 @@ export interface components {
             last_reason: string | null;
             /** Last Requested At */
             last_requested_at: string | null;
+            /** Limit */
+            limit: number | null;
+            /** On Code Change */
+            on_code_change: string;
             /** Type */
             type: string;
             /** Upstream */
@@ -1371,8 +1463,12 @@ export interface components {
         };
         /** DutyView */
         DutyView: {
+            /** Failures */
+            failures: number;
             /** Holder */
             holder: string | null;
+            /** Last Error */
+            last_error: string | null;
             /** Last Ms */
             last_ms: number | null;
             /** Last Ran At */
@@ -1439,6 +1535,37 @@ export interface components {
             slots: number;
             /** Text */
             text: string;
+        };
+        /**
+         * FaultView
+         * @description What automation could not decide: `subject` names the asset or the run, `events` wait until `next_at`.
+         */
+        FaultView: {
+            /** Asset */
+            asset: string | null;
+            /** Error */
+            error: string;
+            /**
+             * Last At
+             * Format: date-time
+             */
+            last_at: string;
+            /**
+             * Next At
+             * Format: date-time
+             */
+            next_at: string;
+            /** Run Id */
+            run_id: number | null;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Subject */
+            subject: string;
+            /** Tries */
+            tries: number;
         };
         /**
          * FormerCellView
@@ -2266,6 +2393,16 @@ export interface components {
             was: string;
         };
         /**
+         * RejectRequest
+         * @description `reason` is kept; the states that the request holds are not asked for again.
+         */
+        RejectRequest: {
+            /** Reason */
+            reason: string;
+            /** Revision */
+            revision: number;
+        };
+        /**
          * ReloadView
          * @description A reload was asked for; the new version becomes active when it has loaded.
          */
@@ -2300,6 +2437,153 @@ export interface components {
             because: string;
             /** Before */
             before: string;
+        };
+        /**
+         * RequestAsset
+         * @description The cells of one asset in a request, by reason.
+         */
+        RequestAsset: {
+            /** By Reason */
+            by_reason: {
+                [key: string]: number;
+            };
+            /** Cells */
+            cells: number;
+            /** Key */
+            key: string;
+            /** Partitions */
+            partitions: string;
+        };
+        /** RequestDecision */
+        RequestDecision: {
+            /** Cells */
+            cells: number;
+            /** Id */
+            id: number;
+            /** Run Id */
+            run_id: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "awaiting_input" | "approved" | "rejected" | "expired" | "superseded";
+        };
+        /**
+         * RequestDetail
+         * @description `changed` says how what would be made as of now differs from what the request holds; null: it does not.
+         */
+        RequestDetail: {
+            /** Assets */
+            assets: components["schemas"]["RequestAsset"][];
+            /** By Reason */
+            by_reason: {
+                [key: string]: number;
+            };
+            /** Cause */
+            cause: string;
+            /** Cell Limit */
+            cell_limit: number;
+            /** Cells */
+            cells: number;
+            /** Changed */
+            changed: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** End Reason */
+            end_reason: string | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Ended By */
+            ended_by: string | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Id */
+            id: number;
+            /** Merged */
+            merged: number;
+            /** Revision */
+            revision: number;
+            /** Run Id */
+            run_id: number | null;
+            /** Sentence */
+            sentence: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "awaiting_input" | "approved" | "rejected" | "expired" | "superseded";
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+        };
+        /** RequestList */
+        RequestList: {
+            /** Requests */
+            requests: components["schemas"]["RequestView"][];
+            /** Total */
+            total: number;
+        };
+        /**
+         * RequestView
+         * @description `sentence` is what approving would do, `cause` why it is asked, `merged` of how many requests it is made.
+         */
+        RequestView: {
+            /** Assets */
+            assets: components["schemas"]["RequestAsset"][];
+            /** By Reason */
+            by_reason: {
+                [key: string]: number;
+            };
+            /** Cause */
+            cause: string;
+            /** Cell Limit */
+            cell_limit: number;
+            /** Cells */
+            cells: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** End Reason */
+            end_reason: string | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Ended By */
+            ended_by: string | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Id */
+            id: number;
+            /** Merged */
+            merged: number;
+            /** Revision */
+            revision: number;
+            /** Run Id */
+            run_id: number | null;
+            /** Sentence */
+            sentence: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "awaiting_input" | "approved" | "rejected" | "expired" | "superseded";
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
         };
         /** Resolved */
         Resolved: {
@@ -3843,6 +4127,159 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueueView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listRequests: {
+        parameters: {
+            query?: {
+                /** @description Only requests in this state */
+                state?: "awaiting_input" | "approved" | "rejected" | "expired" | "superseded" | "all";
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestList"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    getRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestDetail"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    approveRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApproveRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestDecision"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    rejectRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RejectRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestDecision"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description Client Error */

@@ -66,6 +66,7 @@ const queue = createRoute({
 const automation = createRoute({
   getParentRoute: () => root,
   path: "/automation",
+  validateSearch: only("request"),
   component: lazyRouteComponent(() => import("../views/AutomationView"), "AutomationView"),
 });
 const locations = createRoute({

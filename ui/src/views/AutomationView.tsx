@@ -1,14 +1,21 @@
-// Who follows whom: consumers that materialize by themselves, and what they asked for lately, with the cause.
+// Who follows whom: what waits for a person, what cannot be decided, the consumers, and what they asked for lately.
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { automation } from "../api/queries";
 import type { Automation } from "../api/types";
 import { Empty, Loaded } from "../design/Feedback";
+import { StateGlyph } from "../design/StateGlyph";
 import { Time } from "../design/Time";
+import { plural } from "../lib/format";
+import { HeldRequests } from "./automation/HeldRequests";
 import "./lists.css";
 
 export function AutomationView() {
   const query = useQuery(automation());
+  const search = useSearch({ from: "/automation" });
+  const navigate = useNavigate({ from: "/automation" });
+  const open = (id: number | null) =>
+    void navigate({ search: { request: id === null ? undefined : String(id) }, replace: true });
   return (
     <div className="page">
       <header className="page-head">
@@ -17,13 +24,19 @@ export function AutomationView() {
       <div className="page-scroll">
         <Loaded query={query}>
           {(value) =>
-            value.consumers.length === 0 ? (
+            value.consumers.length === 0 && value.waiting.length === 0 && value.faults.length === 0 ? (
               <Empty title="No asset is automated" command="@asset(automation=eager())">
                 An eager asset is materialized within a second of any of its upstreams. Declare it in the asset’s
                 decorator.
               </Empty>
             ) : (
               <>
+                <HeldRequests
+                  list={value.waiting}
+                  chosen={search.request ? Number(search.request) : null}
+                  onOpen={open}
+                />
+                <Faults list={value.faults} />
                 <Consumers list={value.consumers} />
                 <Requests list={value.requests} />
               </>
@@ -55,6 +68,7 @@ function Consumers({ list }: { list: Automation["consumers"] }) {
             <th>Asset</th>
             <th>Kind</th>
             <th>Follows</th>
+            <th>Limit</th>
             <th>Last asked</th>
             <th style={{ width: "34%" }}>Because</th>
           </tr>
@@ -66,7 +80,14 @@ function Consumers({ list }: { list: Automation["consumers"] }) {
                 <AssetLink assetKey={consumer.key} />
               </td>
               <td>
-                <span className="tag">{consumer.type}</span>
+                <span className="row">
+                  {consumer.type !== "manual" && <span className="tag">{consumer.type}</span>}
+                  {consumer.on_code_change === "rebuild" && (
+                    <span className="tag" data-tip="Its history is made again when its code or dependencies change">
+                      rebuild
+                    </span>
+                  )}
+                </span>
               </td>
               <td>
                 <span className="row wrap">
@@ -75,6 +96,7 @@ function Consumers({ list }: { list: Automation["consumers"] }) {
                   ))}
                 </span>
               </td>
+              <td className={consumer.limit === null ? "quiet" : "num"}>{consumer.limit ?? "default"}</td>
               <td>
                 <Time at={consumer.last_requested_at} />
               </td>
@@ -82,6 +104,55 @@ function Consumers({ list }: { list: Automation["consumers"] }) {
                 <span className="clamp" data-tip={consumer.last_reason ?? undefined}>
                   {consumer.last_reason ?? "–"}
                 </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Faults({ list }: { list: Automation["faults"] }) {
+  if (list.length === 0) return null;
+  return (
+    <section className="section" data-testid="faults">
+      <header>
+        <h2>Set aside</h2>
+        <span className="quiet">
+          Their events wait; everything else goes on. Loading the location again retries at once.
+        </span>
+      </header>
+      <table className="table">
+        <thead>
+          <tr>
+            <th>Cannot be decided</th>
+            <th style={{ width: "44%" }}>Error</th>
+            <th>Since</th>
+            <th>Tried</th>
+            <th>Next</th>
+          </tr>
+        </thead>
+        <tbody>
+          {list.map((fault) => (
+            <tr key={fault.subject} data-testid="fault-row">
+              <td>
+                <span className="row">
+                  <StateGlyph state="failed" />
+                  {fault.asset ? <AssetLink assetKey={fault.asset} /> : fault.subject}
+                </span>
+              </td>
+              <td className="tone-red">
+                <span className="clamp" data-tip={fault.error}>
+                  {fault.error}
+                </span>
+              </td>
+              <td>
+                <Time at={fault.since} />
+              </td>
+              <td>{plural(fault.tries, "time")}</td>
+              <td>
+                <Time at={fault.next_at} />
               </td>
             </tr>
           ))}

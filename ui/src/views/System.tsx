@@ -5,7 +5,7 @@ import type { SystemStatus } from "../api/types";
 import { Loaded } from "../design/Feedback";
 import { StateGlyph } from "../design/StateGlyph";
 import { Time } from "../design/Time";
-import { duration } from "../lib/format";
+import { duration, plural } from "../lib/format";
 import "./lists.css";
 
 export function System() {
@@ -101,6 +101,7 @@ function Duties({ list }: { list: SystemStatus["duties"] }) {
               <th>Holder</th>
               <th>Last ran</th>
               <th className="num">Took</th>
+              <th style={{ width: "34%" }}>Error</th>
             </tr>
           </thead>
           <tbody>
@@ -112,6 +113,18 @@ function Duties({ list }: { list: SystemStatus["duties"] }) {
                   <Time at={duty.last_ran_at} />
                 </td>
                 <td className="num">{duty.last_ms === null ? "–" : duration(duty.last_ms / 1000)}</td>
+                <td className={duty.failures > 0 ? "tone-red" : "quiet"}>
+                  {duty.failures > 0 ? (
+                    <span className="row">
+                      <StateGlyph state="failed" />
+                      <span className="clamp" data-tip={duty.last_error ?? undefined}>
+                        failed {plural(duty.failures, "time")} in a row: {duty.last_error}
+                      </span>
+                    </span>
+                  ) : (
+                    "none"
+                  )}
+                </td>
               </tr>
             ))}
           </tbody>

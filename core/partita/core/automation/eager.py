@@ -2,7 +2,8 @@
 
 A cell is asked for when it is missing, or when its inputs hold something else than it consumed, and all upstream partitions
 that it needs are there. Changed code or dependencies alone never ask: automation does not recompute history (DESIGN
-section 5). Nothing is asked for while an upstream is under way: the last one to end decides.
+section 5), unless the asset says `on_code_change="rebuild"`. Nothing is asked for while an upstream is under way: the last one
+to end decides.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from partita.assets import digest_of_inputs, hash64
+from partita.assets.digest import MASK64
 from partita.core.decide.claim import digests_of, sums_of
 from partita.core.duties.values import ResolvedInputs
+from partita.core.planner.values import Reason
 from partita.core.store.values import AssetId, CellFact, CellRef, CellState, TaskCell, TaskId
 
 _NOBODY = TaskId(0)
@@ -31,19 +34,22 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """One partition of a step with eager members: its cells (one per member) and whether it needs what does not exist."""
+    """One partition of a step with eager members: its cells (one per member), whether it needs what does not exist, and
+    whether changed code or dependencies ask for it, too."""
 
     cells: tuple[CellRef, ...]
     absent: bool
+    rebuild: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """`missing`: a member was never published. `state` identifies what the inputs hold now: once per state is asked."""
+    """`reason` of what is asked for. `state` identifies what the inputs hold now, and with `rebuild` the code: once per state
+    is asked."""
 
     verdict: Verdict
     state: int = 0
-    missing: bool = False
+    reason: Reason = Reason.MISSING
 
 
 def upstream_of_cell(resolved: ResolvedInputs, cell: CellRef, members: Collection[AssetId]) -> list[CellRef]:
@@ -73,10 +79,32 @@ def judge(
         return Judged(Verdict.WAIT)
     if any(ref not in asked and not _there(facts.get(ref), own=ref.asset_id in members) for ref in above):
         return Judged(Verdict.NOT_READY)
-    missing = any(not _published(facts.get(cell)) for cell in consumer.cells)
-    if not missing and not any(ref in asked for ref in above) and not _moved(consumer.cells, resolved, facts):
+    reason = _reason(consumer, resolved, facts, follows=any(ref in asked for ref in above))
+    if reason is None:
         return Judged(Verdict.FRESH)
-    return Judged(Verdict.ASK, _state(consumer.cells, resolved, facts), missing)
+    return Judged(Verdict.ASK, _state(consumer, resolved, facts), reason)
+
+
+def _reason(
+    consumer: Consumer, resolved: ResolvedInputs, facts: Mapping[CellRef, CellFact], *, follows: bool
+) -> Reason | None:
+    """The first that holds, in the planner's order."""
+    if any(not _published(facts.get(cell)) for cell in consumer.cells):
+        return Reason.MISSING
+    if consumer.rebuild:
+        held = [(facts[cell], resolved.versions[cell.asset_id]) for cell in consumer.cells]
+        if any(differs(fact.fingerprint, version.fingerprint) for fact, version in held):
+            return Reason.STALE_CODE
+        if any(differs(fact.dependency_hash, version.dependency_hash) for fact, version in held):
+            return Reason.STALE_DEPENDENCIES
+    if follows or _moved(consumer.cells, resolved, facts):
+        return Reason.STALE_DATA
+    return None
+
+
+def differs(recorded: str | None, defined: str) -> bool:
+    """Whether code or dependencies changed; what was never recorded, or is not defined, is no change (ADR 6)."""
+    return bool(defined) and recorded is not None and recorded != defined
 
 
 def _moved(cells: Sequence[CellRef], resolved: ResolvedInputs, facts: Mapping[CellRef, CellFact]) -> bool:
@@ -100,18 +128,23 @@ def _only(cells: Sequence[CellRef], resolved: ResolvedInputs) -> ResolvedInputs:
     return ResolvedInputs(parts, resolved.versions)
 
 
-def _state(cells: Sequence[CellRef], resolved: ResolvedInputs, facts: Mapping[CellRef, CellFact]) -> int:
-    """What the inputs hold, with the fences: an upstream that goes back to an old version is a new cause."""
-    return digest_of_inputs(
+def _state(consumer: Consumer, resolved: ResolvedInputs, facts: Mapping[CellRef, CellFact]) -> int:
+    """What the inputs hold, with the fences: an upstream that goes back to an old version is a new cause. Where changed code
+    asks, the code is a part of it."""
+    inputs = digest_of_inputs(
         (
             part.upstream_asset_id,
             f"{cell.asset_id}:{part.name}",
             sum(_held(facts[ref]) for ref in part.per_cell.get(cell, ()) if ref in facts),
         )
-        for cell in cells
+        for cell in consumer.cells
         for part in resolved.inputs
         if not part.external
     )
+    if not consumer.rebuild:
+        return inputs
+    code = (hash64("code", str(cell.asset_id), *resolved.versions[cell.asset_id]) for cell in consumer.cells)
+    return (inputs + sum(code)) & MASK64
 
 
 def _held(fact: CellFact) -> int:

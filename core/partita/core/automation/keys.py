@@ -1,7 +1,8 @@
 """The duty of new keys: a key added to a dynamic scheme is an event for the eager assets that are sliced by it.
 
 Their cells of the key go by the eager rule, as after a publication: asked for when all that they need is there, waiting while
-that is being made, and left to the publication of what is missing otherwise.
+that is being made, and left to the publication of what is missing otherwise. Above the limit they wait for a person, and what
+cannot be decided is set aside, as there.
 """
 
 from __future__ import annotations
@@ -12,50 +13,86 @@ from typing import Any
 import numpy as np
 
 from partita.assets import AssetKey, PartitionSet
-from partita.core.automation.follow import AskedBefore, Visit, ask
-from partita.core.automation.values import EVENTS, ActiveCatalog, Automated
+from partita.core.automation.faults import SetAside, read_set_aside, set_aside
+from partita.core.automation.values import (
+    EVENTS,
+    ActiveCatalog,
+    AskedBefore,
+    Automated,
+    Limits,
+    Undecidable,
+    deciding,
+    subject_of,
+)
+from partita.core.automation.visit import Visit, ask
 from partita.core.catalog import CatalogAsset, StepKey
 from partita.core.catalog.dynamic import cells_of_keys
 from partita.core.catalog.edges import Bools, mask_of
 from partita.core.duties.launch import LaunchAgain
-from partita.core.duties.values import KEYS
+from partita.core.duties.values import KEYS, Channel
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import CellRef, TodoEvent
+from partita.core.store.values_requests import FaultKind
 
 _TRIES = 20
 _LISTED = 20
 
 
-def run_new_keys(store: Store, catalogs: ActiveCatalog, limit: int = EVENTS) -> Automated:
+def run_new_keys(
+    store: Store, catalogs: ActiveCatalog, limit: int = EVENTS, *, limits: Limits | None = None
+) -> Automated:
     """Take new keys of eager assets and ask for their cells."""
     before: dict[CellRef, int] = {}
     for _ in range(_TRIES):
         try:
-            return store.run(lambda tx: _visit(tx, catalogs, limit, dict(before)))
+            return store.run(lambda tx: _visit(tx, catalogs, limit, limits or Limits(), dict(before)))
         except LaunchAgain:
             continue
         except AskedBefore as known:
             before.update(known.again)
+        except Undecidable as error:
+            set_aside(store, error)
     return Automated(more=True)
 
 
-def _visit(tx: Tx, catalogs: ActiveCatalog, limit: int, before: Mapping[CellRef, int]) -> Automated:
-    events = tx.take_todo_skip(KEYS, limit)
-    if not events:
+def _visit(
+    tx: Tx, catalogs: ActiveCatalog, limit: int, limits: Limits, before: Mapping[CellRef, int]
+) -> Automated:
+    taken = tx.take_todo_skip(KEYS, limit)
+    if not taken:
         return Automated()
-    visit = Visit(tx, catalogs.active(), tx.now(), before, {})
+    visit = Visit(tx, catalogs.active(), tx.now(), before, limits)
+    aside = read_set_aside(tx, FaultKind.ASSET)
+    events = _not_set_aside(visit, aside, taken)
     cells = _cells(visit, events)
-    asked, launched = ask(visit, _steps(visit, cells), lambda steps: _cause(visit, events, steps))
+    asked = ask(visit, _steps(visit, cells), lambda steps: _cause(visit, events, steps))
+    launched = asked.launched
+    tx.clear_faults([one for one in aside.due if one in {subject_of(visit.catalog, key) for key in _steps(visit, cells)}])
     waiting = [event for event in events if _waits(visit, event)]
     tx.put_back_todo(KEYS, waiting)
     return Automated(
-        taken=len(events),
-        requested=asked,
+        taken=len(taken),
+        requested=asked.requested,
+        held=asked.held,
         waiting=len(waiting),
+        set_aside=len(taken) - len(events),
         run_id=None if launched is None else launched.run_id,
-        more=len(events) == limit and len(waiting) < len(events),
-        channels=() if launched is None else launched.channels,
+        more=len(taken) == limit and len(waiting) < len(events),
+        channels=launched.channels if launched is not None else (Channel.EVENT,) if asked.held else (),
     )
+
+
+def _not_set_aside(visit: Visit, aside: SetAside, events: Sequence[TodoEvent]) -> list[TodoEvent]:
+    """The events that can be decided now; the others are put back until they are to be tried."""
+    live = []
+    for event in events:
+        asset = visit.catalog.by_id.get(event.cell.asset_id)
+        until = None if asset is None else aside.of([subject_of(visit.catalog, asset.step)])
+        if until is None:
+            live.append(event)
+        else:
+            visit.tx.put_back_todo(KEYS, [event], until=until)
+    return live
 
 
 def _cells(visit: Visit, events: Sequence[TodoEvent]) -> dict[AssetKey, PartitionSet]:
@@ -65,7 +102,12 @@ def _cells(visit: Visit, events: Sequence[TodoEvent]) -> dict[AssetKey, Partitio
         asset = visit.catalog.by_id.get(event.cell.asset_id)
         if asset is not None and asset.eager:
             keys.setdefault(asset.key, []).append(event.cell.partition)
-    return {key: _of_keys(visit, visit.catalog.assets[key], found) for key, found in keys.items()}
+    cells: dict[AssetKey, PartitionSet] = {}
+    for key, found in keys.items():
+        asset = visit.catalog.assets[key]
+        with deciding(subject_of(visit.catalog, asset.step)):
+            cells[key] = _of_keys(visit, asset, found)
+    return cells
 
 
 def _of_keys(visit: Visit, asset: CatalogAsset, keys: Sequence[str]) -> PartitionSet:

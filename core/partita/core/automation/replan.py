@@ -2,7 +2,7 @@
 
 The cell is asked for again only when the request's mode still wants it: the attempt that it waited for may have read all
 that the request was about. A request that was cancelled meanwhile asks for nothing. What an eager request waited for goes
-by the eager rule again.
+by the eager rule again. A run whose cells cannot be planned again is set aside; the others go on.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from datetime import datetime
 import numpy as np
 
 from partita.assets import AssetKey
-from partita.core.automation.follow import AskedBefore, Visit, ask
-from partita.core.automation.values import EVENTS, ActiveCatalog, Automated
+from partita.core.automation.faults import read_set_aside, set_aside
+from partita.core.automation.values import EVENTS, ActiveCatalog, AskedBefore, Automated, Undecidable, deciding
+from partita.core.automation.visit import Asked, Visit, ask
 from partita.core.catalog import Catalog, StepKey
 from partita.core.catalog.edges import Bools
 from partita.core.cells.pages import block_of
 from partita.core.cells.status import Statuses
 from partita.core.cells.values import CellBlock, CellDetail, CellRow, OpenCell
 from partita.core.duties.launch import LaunchAgain, launch_in
-from partita.core.duties.values import REPLAN, Launched
+from partita.core.duties.values import REPLAN
 from partita.core.planner.assemble import assemble
 from partita.core.planner.decide import decide
 from partita.core.planner.launch import to_launch
@@ -30,6 +31,7 @@ from partita.core.planner.targets import Targets
 from partita.core.planner.values import DEFAULT_MODE, PlanRequest
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, CellRef, Run, RunId, RunState, TodoEvent
+from partita.core.store.values_requests import FaultKind
 
 _TRIES = 20
 
@@ -57,6 +59,8 @@ def _visit(
             continue
         except AskedBefore as known:
             before.update(known.again)
+        except Undecidable as error:
+            set_aside(store, error)
     return Automated(more=True), None
 
 
@@ -67,11 +71,16 @@ def _replan(
     if not events:
         return Automated(), None
     runs = {run.id: run for run in tx.read_runs(sorted({event.run_id for event in events if event.run_id is not None}))}
+    aside = read_set_aside(tx, FaultKind.RUN)
     groups: dict[RunId, list[TodoEvent]] = {}
     for event in events:
         run = runs.get(event.run_id) if event.run_id is not None else None
         if run is not None and not run.cancel_requested and run.state is not RunState.CANCELLED:
-            groups.setdefault(run.id, []).append(event)
+            later = aside.of([(FaultKind.RUN, int(run.id))])
+            if later is not None:
+                tx.put_back_todo(REPLAN, [event], until=later)
+            else:
+                groups.setdefault(run.id, []).append(event)
     # One launch a visit at most: a second one would claim cells while the first holds tasks, against the order of locks.
     in_turn = sorted(groups, key=lambda run_id: (run_id in passed, run_id))
     if not in_turn or in_turn[0] in passed:
@@ -80,13 +89,19 @@ def _replan(
     run_id, *others = in_turn
     rest = [event for other in others for event in groups[other]]
     tx.put_back_todo(REPLAN, rest)
-    visit = Visit(tx, catalogs.active(), tx.now(), before, {})
-    asked, launched = _again(visit, runs[run_id], groups[run_id])
+    visit = Visit(tx, catalogs.active(), tx.now(), before)
+    try:
+        with deciding((FaultKind.RUN, int(run_id))):
+            asked = _again(visit, runs[run_id], groups[run_id])
+    except Undecidable as error:  # whatever it was about: it is this run that waits
+        raise Undecidable(((FaultKind.RUN, int(run_id)),), error.why) from error
+    tx.clear_faults([one for one in aside.due if one[1] in (run_id, *(run for run in runs if run not in groups))])
+    launched = asked.launched
     waiting = [event for event in groups[run_id] if event.cell in visit.waits]
     tx.put_back_todo(REPLAN, waiting)
     done = Automated(
         taken=len(events) - len(rest),
-        requested=asked,
+        requested=asked.requested,
         waiting=len(waiting),
         run_id=None if launched is None else launched.run_id,
         more=bool(rest),
@@ -95,24 +110,24 @@ def _replan(
     return done, run_id if launched is None and waiting else None
 
 
-def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> tuple[int, Launched | None]:
+def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> Asked:
     tx, catalog, now = visit.tx, visit.catalog, visit.now
     cells = _masks(catalog, now, events)
     if not cells:
-        return 0, None
+        return Asked()
     cause = {
         "kind": "replan",
         "by": run.cause.get("by", ""),
         "text": f"asked for by run {run.id} while it was in progress",
         "run": run.id,
     }
-    if run.cause.get("kind") == "eager":
-        return _by_eager_rule(visit, cells, {**cause, "kind": "eager"})
+    if run.cause.get("kind") in ("eager", "rebuild"):
+        return _by_eager_rule(visit, cells, {**cause, "kind": run.cause["kind"]})
     targets = Targets(cells, tuple(run.request.get("mode", DEFAULT_MODE)))
     statuses = Statuses(catalog, TxCells(tx, _needed(catalog, now, cells)), now)
     decided = decide(catalog, statuses, targets)
     if not decided.choices:
-        return 0, None
+        return Asked()
     selection = ", ".join(f'"{key}"' for key in decided.choices)
     request = PlanRequest(
         selection=selection,
@@ -122,12 +137,10 @@ def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> tuple[int, La
         requested_by=str(run.cause.get("by", "")),
     )
     plan = assemble(catalog, request, decided.choices, decided.blocked)
-    return plan.cell_count, launch_in(tx, to_launch(plan, catalog, cause=cause))
+    return Asked(plan.cell_count, 0, launch_in(tx, to_launch(plan, catalog, cause=cause)))
 
 
-def _by_eager_rule(
-    visit: Visit, cells: Mapping[AssetKey, Bools], cause: Mapping[str, object]
-) -> tuple[int, Launched | None]:
+def _by_eager_rule(visit: Visit, cells: Mapping[AssetKey, Bools], cause: Mapping[str, object]) -> Asked:
     steps: dict[StepKey, Bools] = {}
     for key, mask in cells.items():
         step = visit.catalog.assets[key].step

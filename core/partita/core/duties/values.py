@@ -39,6 +39,7 @@ LEASE_S = 30.0  # of a worker, unless its caller says otherwise
 EXTERNAL_VERSION = "external"  # the data version of every partition of an external asset that is not observed
 AUTOMATION = "automation"  # the consumer of materialized events of assets with eager consumers
 KEYS = "keys"  # the consumer of keys added to dynamic schemes by which eager assets are sliced
+REBUILD = "rebuild"  # the consumer of activations of assets that say on_code_change="rebuild"
 REPLAN = "replan"  # the consumer of the ends of cells that were `in_progress` for another request
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 
 from partita.assets import AssetKey, Snapshot
 from partita.assets.specs import canonical_json
+from partita.core.automation import changed_rebuilds
 from partita.core.catalog import (
     ActivationRefused,
     check_activation,
@@ -75,7 +76,13 @@ def activate(tx: Tx, location: str, candidate: Snapshot, version: str, body: byt
     schemes = take_schemes(tx, here, before, ids, rows)
     retired = tx.retire_assets(location_id, set(keys))
     _ensure_pools(tx, here)
-    tx.append_events([NewEvent(kind="location", body={"location": location, "version": version, "assets": len(keys)})])
+    tx.append_events(
+        [
+            NewEvent(kind="location", body={"location": location, "version": version, "assets": len(keys)}),
+            *changed_rebuilds(() if before is None else before.assets, here.assets, ids),
+        ]
+    )
+    tx.release_faults()  # what could not be decided may be mended now
     for one in schemes:
         tx.audit(f"location {location}", "scheme_change", asdict(one))
     return Activated(

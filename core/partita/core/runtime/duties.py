@@ -1,7 +1,8 @@
 """The loop that runs duties: each on its period, at once when woken, never two of one thread at a time.
 
 A duty that raises is logged and tried again after a pause; it never ends the loop, and other duties of the loop go on. What the
-database cannot answer now is only waited for.
+database cannot answer now is only waited for; after any other error the pause doubles, up to a minute, for a bug does not go
+away by asking again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from partita.core.store.port import Busy, Unavailable
 log = logging.getLogger(__name__)
 
 _PAUSE_AFTER_ERROR_S = 1.0
+_LONGEST_PAUSE_S = 60.0
 
 
 @dataclass(slots=True)
@@ -39,11 +41,13 @@ class Duty:
 
 
 class DutyLoop:
-    """Runs its duties in one thread. `last_ms` holds how long each took, by name (the System page shows it)."""
+    """Runs its duties in one thread. `last_ms` holds how long each took, by name, `failing` how often in a row those fail that
+    do, and with what error (the System page shows both)."""
 
     def __init__(self, name: str, duties: Iterable[Duty], hub: WakeHub) -> None:
         self._duties = list(duties)
         self.last_ms: dict[str, float] = {}
+        self.failing: dict[str, tuple[int, str]] = {}
         self._event = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -86,20 +90,23 @@ class DutyLoop:
         try:
             more = duty.run()
         except (Busy, Unavailable) as error:
-            self._failed(duty, "the database does not answer", error)
+            self._failed(duty, "the database does not answer", error, _PAUSE_AFTER_ERROR_S)
             return
         except Exception as error:  # a duty must not take the others with it
             log.exception("duty %s failed", duty.name)
-            self._failed(duty, "it will be tried again", error)
+            pause_s = min(_LONGEST_PAUSE_S, _PAUSE_AFTER_ERROR_S * 2 ** min(duty.failures, 10))
+            self._failed(duty, "it will be tried again", error, pause_s)
             return
         duty.failures = 0
+        self.failing.pop(duty.name, None)
         duty.ended_at = time.monotonic()
         self.last_ms[duty.name] = (duty.ended_at - started) * 1000
         duty.due_at = duty.ended_at if more else duty.ended_at + duty.every_s
 
-    def _failed(self, duty: Duty, why: str, error: Exception) -> None:
+    def _failed(self, duty: Duty, why: str, error: Exception, pause_s: float) -> None:
         duty.failures += 1
+        first_line = str(error).partition("\n")[0] or type(error).__name__
+        self.failing = {**self.failing, duty.name: (duty.failures, f"{why}: {first_line}")}
         if duty.failures in {1, 10} or duty.failures % 60 == 0:
-            first_line = str(error).partition("\n")[0] or type(error).__name__
             log.warning("duty %s (try %d): %s: %s", duty.name, duty.failures, why, first_line)
-        duty.due_at = time.monotonic() + _PAUSE_AFTER_ERROR_S
+        duty.due_at = time.monotonic() + pause_s

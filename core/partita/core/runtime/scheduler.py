@@ -13,7 +13,14 @@ import platform
 import threading
 from typing import Protocol
 
-from partita.core.automation import run_automation, run_new_keys, run_replans
+from partita.core.automation import (
+    Limits,
+    run_automation,
+    run_new_keys,
+    run_rebuilds,
+    run_replans,
+    tend_requests,
+)
 from partita.core.catalog import CatalogCache
 from partita.core.cells import fold_pages
 from partita.core.duties.admit import admit
@@ -51,6 +58,8 @@ class Scheduler:
 
     def __init__(self, deployment: Deployment, catalogs: CatalogCache) -> None:
         self._store = deployment.store
+        automation = deployment.config.automation
+        self._limits = Limits(automation.max_cells, automation.approval_days * 86_400.0)
         self._hub = deployment.hub
         self._catalogs = catalogs
         self._holder = f"{platform.node()}-{os.getpid()}"
@@ -91,10 +100,10 @@ class Scheduler:
 
     def _planning_duties(self) -> list[Duty]:
         return [
-            Duty(
-                "automation", lambda: self._told(run_automation(self._store, self._catalogs)), _FLOOR_S, (Channel.TODO,)
-            ),
-            Duty("new_keys", lambda: self._told(run_new_keys(self._store, self._catalogs)), _FLOOR_S, (Channel.TODO,)),
+            Duty("automation", self._automate, _FLOOR_S, (Channel.TODO,)),
+            Duty("new_keys", self._new_keys, _FLOOR_S, (Channel.TODO,)),
+            Duty("rebuild", self._rebuild, _FLOOR_S, (Channel.TODO,)),
+            Duty("tend_requests", lambda: tend_requests(self._store) < 0, 60.0),
             Duty("replan", lambda: self._told(run_replans(self._store, self._catalogs)), _FLOOR_S, (Channel.TODO,)),
             Duty("fold_pages", lambda: fold_pages(self._store) > 0, _FLOOR_S, (_CHANGES,), gap_s=5.0),
             Duty("expire_plans", self._expire_plans, 300.0),
@@ -108,7 +117,7 @@ class Scheduler:
             (pending.scheduled, Channel.SCHEDULED),
             (pending.due_retries, _RETRIES),
             (pending.tallies, Channel.EVENT),
-            (pending.automation or pending.replans, Channel.TODO),
+            (pending.automation or pending.replans or pending.rebuilds, Channel.TODO),
             (pending.cell_changes, _CHANGES),
             (pending.queued, _QUEUED_FOR_LONG),
             (pending.lapsed, _LAPSED),
@@ -116,6 +125,15 @@ class Scheduler:
         )
         self._hub.wake_here(channel for waits, channel in found if waits)
         return False
+
+    def _automate(self) -> bool:
+        return self._told(run_automation(self._store, self._catalogs, limits=self._limits))
+
+    def _new_keys(self) -> bool:
+        return self._told(run_new_keys(self._store, self._catalogs, limits=self._limits))
+
+    def _rebuild(self) -> bool:
+        return self._told(run_rebuilds(self._store, self._catalogs, limits=self._limits))
 
     def _told(self, outcome: _Outcome) -> bool:
         self._hub.wake(outcome.channels)
@@ -136,8 +154,11 @@ class Scheduler:
 
     def _note(self) -> bool:
         with self._store.begin(durable=False) as tx:
-            for name, ms in {**self._coordination.last_ms, **self._planning.last_ms}.items():
-                tx.note_duty(name, self._holder, ms)
+            for loop in (self._coordination, self._planning):
+                for name, (failures, error) in loop.failing.items():
+                    tx.note_duty(name, self._holder, None, failures=failures, error=error)
+                for name in loop.last_ms.keys() - loop.failing.keys():
+                    tx.note_duty(name, self._holder, loop.last_ms[name])
         return False
 
     # ------------------------------------------------------------------ servers

@@ -258,6 +258,9 @@ class Tx(DefinitionsTx, RequestsTx, Protocol):
     def insert_automation_requests(self, requests: Sequence[AutomationRequest]) -> set[CellRef]:
         """Inserts those whose (cell, state digest) is new; returns their cells: once per cause."""
 
+    def known_requests(self, states: Mapping[CellRef, int]) -> set[CellRef]:
+        """Of these cells with the state of their inputs: those that were requested (or rejected) for it before."""
+
     def open_owners(self, cells: Sequence[CellRef]) -> dict[CellRef, TaskId]:
         """Of the cells that a non-terminal task owns: the owner. No lock."""
 

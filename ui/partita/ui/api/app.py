@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from partita.ui.api import errors, guard, static
 from partita.ui.api.models import Health, LiveEvent
-from partita.ui.api.routes import assets, changes, dynamic, identity, plans, runs, system
+from partita.ui.api.routes import assets, changes, dynamic, identity, plans, requests, runs, system
 from partita.ui.api.services import Services
 
 PREFIX = "/api/v1"
@@ -59,15 +59,8 @@ def _bare(*, lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | 
         openapi_url=None,
         lifespan=lifespan,
     )
-    for router in (
-        assets.router,
-        changes.router,
-        dynamic.router,
-        identity.router,
-        plans.router,
-        runs.router,
-        system.router,
-    ):
+    parts = (assets, changes, dynamic, identity, plans, requests, runs, system)
+    for router in (part.router for part in parts):
         app.include_router(router, prefix=PREFIX)
     errors.install(app)
     app.add_api_route("/healthz", _health, methods=["GET"], operation_id="getHealth", tags=["system"])

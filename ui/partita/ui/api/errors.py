@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from partita.assets import PartitaError, UnknownAsset, UnknownPartition
+from partita.core.automation import RequestRefused
 from partita.core.duties.dynamic import KeysMoved
 from partita.core.duties.launch import LaunchRefused
 from partita.core.planner import PlanChanged, PlanDiff
@@ -32,7 +33,7 @@ def answer(status: int, what: str, *, rule: str = "", fix: str = "") -> JSONResp
 def status_of(error: PartitaError) -> int:
     if isinstance(error, NotFound | UnknownAsset | UnknownPartition):
         return 404
-    if isinstance(error, PlanChanged | NotWhatWasShown | KeysMoved):
+    if isinstance(error, PlanChanged | NotWhatWasShown | KeysMoved | RequestRefused):
         return 409
     if isinstance(error, Unavailable):
         return 503

@@ -14,7 +14,20 @@ from typing import Annotated
 
 import typer
 
-from partita.ui.cli import accept, assets, check, diff, init, look, oneoff, partitions, processes, runs, work
+from partita.ui.cli import (
+    accept,
+    assets,
+    check,
+    diff,
+    init,
+    look,
+    oneoff,
+    partitions,
+    processes,
+    requests,
+    runs,
+    work,
+)
 from partita.ui.cli.output import Output
 from partita.ui.cli.problems import INTERRUPTED, REFUSED, explained
 from partita.ui.cli.session import set_project
@@ -50,7 +63,7 @@ def front(
     set_project(project)
 
 
-for part in (init, oneoff, work, runs, assets, look, partitions, accept, check, diff, processes):
+for part in (init, oneoff, work, runs, requests, assets, look, partitions, accept, check, diff, processes):
     part.register(app)
 
 

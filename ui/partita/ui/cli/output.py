@@ -31,6 +31,7 @@ _STYLES = {
     "scheduled": "magenta dim",
     "deferred": "cyan",
     "awaiting_input": "cyan",
+    "approved": "green",
     "up_for_retry": "yellow",
     "stale": "yellow",
     "upstream_stale": "yellow dim",
@@ -52,6 +53,11 @@ _GLYPHS = {
     "missing": "○",
     "skipped": "–",
     "cancelled": "/",
+    "awaiting_input": "✋",
+    "approved": "●",
+    "rejected": "/",
+    "expired": "–",
+    "superseded": "–",
 }
 
 

@@ -30,6 +30,7 @@ function task(part: Partial<TaskRow>): TaskRow {
     cell_count: 1,
     state: "running",
     outcome: null,
+    outcome_text: null,
     reason: null,
     wave: 0,
     attempt_number: 1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from partita.core.store.encode import as_stored
@@ -81,6 +81,10 @@ class EventsPart(MemoryPart):
                 self._db.automation_request.put(row)
                 new.add(request.cell)
         return new
+
+    def known_requests(self, states: Mapping[CellRef, int]) -> set[CellRef]:
+        known = self._db.automation_request
+        return {cell for cell, state in states.items() if (cell.asset_id, cell.partition, state) in known}
 
     def open_owners(self, cells: Sequence[CellRef]) -> dict[CellRef, TaskId]:
         owners: dict[CellRef, TaskId] = {}

@@ -112,7 +112,7 @@ class RequestsPart(MemoryPart):
             if row["next_at"] > self._now:
                 self._db.automation_fault.put(row | {"next_at": self._now})
         for row in self._db.event_todo:
-            if row["consumer"] in ("automation", "rebuild", "replan") and row["created_at"] > self._now:
+            if row["consumer"] in ("automation", "keys", "rebuild", "replan") and row["created_at"] > self._now:
                 self._db.event_todo.put(row | {"created_at": self._now})
 
     def _waiting(self, request_id: RequestId) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import text
@@ -53,6 +53,15 @@ INSERT_AUTOMATION_REQUESTS = text("""
                          CAST(:runs AS bigint[]), CAST(:causes AS jsonb[]))
     ON CONFLICT DO NOTHING
     RETURNING asset_id, partition
+""")
+
+
+KNOWN_REQUESTS = text("""
+    SELECT u.asset_id, u.partition
+    FROM unnest(CAST(:assets AS bigint[]), CAST(:partitions AS text[]), CAST(:digests AS bigint[]))
+         AS u(asset_id, partition, state_digest)
+    JOIN automation_request q
+      ON q.asset_id = u.asset_id AND q.partition = u.partition AND q.state_digest = u.state_digest
 """)
 
 
@@ -107,3 +116,10 @@ class EventsPart(PostgresPart):
             causes=[to_json(request.cause) for request in rows],
         )
         return {CellRef(row[0], row[1]) for row in new}
+
+    def known_requests(self, states: Mapping[CellRef, int]) -> set[CellRef]:
+        if not states:
+            return set()
+        cells = sorted(states)
+        rows = self._rows(KNOWN_REQUESTS, **cell_arrays(cells), digests=[to_signed(states[cell]) for cell in cells])
+        return {CellRef(row[0], row[1]) for row in rows}

@@ -74,7 +74,7 @@ RELEASE_FAULTS = text("UPDATE automation_fault SET next_at = now() WHERE next_at
 
 RELEASE_TODO = text("""
     UPDATE event_todo SET created_at = now()
-    WHERE consumer = ANY(ARRAY['automation', 'rebuild', 'replan']) AND created_at > now()
+    WHERE consumer = ANY(ARRAY['automation', 'keys', 'rebuild', 'replan']) AND created_at > now()
 """)
 
 

@@ -51,7 +51,7 @@ WORKERS = text("""
            (SELECT count(*) FROM task t WHERE t.worker_id = w.id AND t.state = 'running') AS running
     FROM worker w WHERE w.state <> 'gone' ORDER BY w.id
 """)
-DUTIES = text("SELECT d.name, d.holder, d.last_ran_at, d.last_ms FROM duty d ORDER BY d.name")
+DUTIES = text("SELECT d.name, d.holder, d.last_ran_at, d.last_ms, d.failures, d.last_error FROM duty d ORDER BY d.name")
 PULSE = text("SELECT p.last_ok FROM db_pulse p WHERE p.id = 1")
 
 # Events commit out of order of their ids. Below the oldest running transaction nothing can come any more, so (xid, id) order is

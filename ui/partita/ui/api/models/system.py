@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from partita.ui.api.models.base import Counts, Model
+from partita.ui.api.models.requests import FaultView, RequestView
 from partita.ui.api.models.runs import RunSummary, TaskRow
 
 
@@ -69,8 +70,12 @@ class QueueView(Model):
 
 
 class ConsumerView(Model):
+    """`on_code_change` is ignore or rebuild; `limit` the asset's own limit of cells a request, null: the deployment's."""
+
     key: str
     type: str
+    on_code_change: str
+    limit: int | None
     upstream: list[str]
     last_requested_at: datetime | None
     last_reason: str | None
@@ -85,7 +90,11 @@ class AutomationRequestView(Model):
 
 
 class AutomationPage(Model):
+    """`waiting` are requests above the limit, `faults` what could not be decided, `requests` those that were made lately."""
+
     consumers: list[ConsumerView]
+    waiting: list[RequestView]
+    faults: list[FaultView]
     requests: list[AutomationRequestView]
 
 
@@ -104,6 +113,8 @@ class DutyView(Model):
     holder: str | None
     last_ran_at: datetime | None
     last_ms: float | None
+    failures: int
+    last_error: str | None
 
 
 class SystemView(Model):

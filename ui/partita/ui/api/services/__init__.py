@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from partita.ui.api.services.identity import IdentityService
     from partita.ui.api.services.logs import LogService
     from partita.ui.api.services.plans import PlanService
+    from partita.ui.api.services.requests import RequestService
     from partita.ui.api.services.runs import RunService
     from partita.ui.api.services.system import SystemService
 
@@ -36,6 +37,7 @@ class Services:
     acceptances: AcceptService
     keys: KeyService
     identities: IdentityService
+    requests: RequestService
 
 
 def services_of(
@@ -60,6 +62,7 @@ def services_of(
     from partita.ui.api.services.identity import IdentityService
     from partita.ui.api.services.logs import LogService
     from partita.ui.api.services.plans import PlanService
+    from partita.ui.api.services.requests import RequestService
     from partita.ui.api.services.runs import RunService
     from partita.ui.api.services.system import SystemService
 
@@ -77,4 +80,5 @@ def services_of(
         acceptances=AcceptService(backend),
         keys=KeyService(backend, board),
         identities=IdentityService(backend),
+        requests=RequestService(backend),
     )

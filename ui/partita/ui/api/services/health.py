@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from partita.ui.api.models import ComponentView, LocationView, Need
+from partita.ui.api.models import ComponentView, FaultView, LocationView, Need, RequestView
 from partita.ui.api.services.words import plural
 
 Row = Mapping[str, Any]
@@ -75,9 +75,15 @@ def _by_silence(silent_s: float) -> Literal["ok", "late", "down"]:
 
 
 def needs(
-    locations: Sequence[LocationView], processes: Sequence[ComponentView], failing: Mapping[str, int]
+    locations: Sequence[LocationView],
+    processes: Sequence[ComponentView],
+    failing: Mapping[str, int],
+    requests: Sequence[RequestView] = (),
+    faults: Sequence[FaultView] = (),
+    duties: Mapping[str, str | None] | None = None,
 ) -> list[Need]:
-    """What waits for a person, worst first; `failing` are failed cells by asset."""
+    """What waits for a person, worst first; `failing` are failed cells by asset, `requests` those that wait for approval,
+    `faults` what automation cannot decide, `duties` those that fail as a whole, with their errors."""
     found: list[Need] = []
     alive = {one.kind for one in processes if one.state == "ok"}
     found += [
@@ -87,6 +93,15 @@ def needs(
     ]
     for location in locations:
         found += _of_location(location)
+    found += [_of_request(one) for one in requests]
+    found += [
+        Need(severity="bad", text=f"automation cannot decide about {one.subject}: {one.error}", link="/automation")
+        for one in faults
+    ]
+    found += [
+        Need(severity="bad", text=f"duty {name} fails: {error}", link="/system")
+        for name, error in sorted((duties or {}).items())
+    ]
     worst = sorted(failing.items(), key=lambda pair: (-pair[1], pair[0]))
     for key, count in worst[:_FAILING_SHOWN]:
         found.append(Need(severity="bad", text=f"{key}: {plural(count, 'partition')} failed", link=_asset_link(key)))
@@ -94,6 +109,12 @@ def needs(
         text = f"{plural(len(worst) - _FAILING_SHOWN, 'more asset')} with failed partitions"
         found.append(Need(severity="bad", text=text, link="/assets"))
     return sorted(found, key=lambda need: ("bad", "warn", "info").index(need.severity))
+
+
+def _of_request(request: RequestView) -> Need:
+    keys = ", ".join(one.key for one in request.assets[:3]) + (" …" if len(request.assets) > 3 else "")
+    text = f"automation asks for {plural(request.cells, 'cell')} of {keys}: approve or reject"
+    return Need(severity="warn", text=text, link=f"/automation?request={request.id}")
 
 
 def _of_location(location: LocationView) -> list[Need]:

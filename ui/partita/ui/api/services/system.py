@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 
+from partita.core.catalog import CatalogAsset
 from partita.core.store.port import StoreError
+from partita.core.store.queries import api_requests as requests_sql
 from partita.core.store.queries import api_system as sql
 from partita.core.store.queries.api_read import Row, now, one, rows
 from partita.core.store.queries.reader import Reader
@@ -22,11 +24,13 @@ from partita.ui.api.models import (
     ComponentView,
     ConsumerView,
     DutyView,
+    FaultView,
     HolderView,
     LocationView,
     ModuleView,
     PoolView,
     ReloadView,
+    RequestView,
     ServerView,
     SummaryView,
     SystemView,
@@ -35,6 +39,7 @@ from partita.ui.api.problems import NotFound, Unavailable
 from partita.ui.api.services.base import Backend
 from partita.ui.api.services.board import Board
 from partita.ui.api.services.health import components, needs
+from partita.ui.api.services.requests import fault_view, request_view
 from partita.ui.api.services.runs import RunService
 from partita.ui.api.services.words import cause_text
 
@@ -140,21 +145,26 @@ class SystemService:
 
     def automation(self) -> AutomationPage:
         catalog = self._backend.catalogs.active()
-        eager = [catalog.assets[key] for key in catalog.graph.order if catalog.assets[key].eager]
+        eager = [one for one in map(catalog.assets.__getitem__, catalog.graph.order) if _automated(one)]
         with self._backend.store.read() as reader:
             last = {row["consumer"]: row for row in rows(reader, sql.LAST_REQUESTS, ids=[one.id for one in eager])}
             requests = rows(reader, sql.AUTOMATION_REQUESTS, limit=_REQUESTS_SHOWN)
+            waiting, faults = self._for_people(reader)
         return AutomationPage(
             consumers=[
                 ConsumerView(
                     key=asset.key,
                     type=asset.spec.automation.type,
+                    on_code_change=asset.spec.on_code_change,
+                    limit=asset.spec.automatic_limit,
                     upstream=list(dict.fromkeys(one.upstream for one in asset.inputs)),
                     last_requested_at=last[asset.key]["at"] if asset.key in last else None,
                     last_reason=cause_text(last[asset.key]["cause"]) if asset.key in last else None,
                 )
                 for asset in eager
             ],
+            waiting=waiting,
+            faults=faults,
             requests=[
                 AutomationRequestView(
                     at=row["at"],
@@ -193,12 +203,19 @@ class SystemService:
         recent = self._runs.page(limit=_RECENT_RUNS).runs
         with self._backend.store.read() as reader:
             processes = self._components(reader)
+            waiting, faults = self._for_people(reader)
+            failing_duties = {row["name"]: row["last_error"] for row in rows(reader, sql.DUTIES) if row["failures"]}
         return SummaryView(
-            needs_me=needs(self.locations(), processes, failing),
+            needs_me=needs(self.locations(), processes, failing, waiting, faults, failing_duties),
             counts=dict(totals),
             running_runs=running,
             recent_runs=recent,
         )
+
+    def _for_people(self, reader: Reader) -> tuple[list[RequestView], list[FaultView]]:
+        held = rows(reader, requests_sql.LIST_REQUESTS, state="awaiting_input", offset=0, limit=_REQUESTS_SHOWN)
+        faults = rows(reader, requests_sql.FAULTS, limit=_REQUESTS_SHOWN)
+        return [request_view(row) for row in held], [fault_view(row) for row in faults]
 
     def _components(self, reader: Reader) -> list[ComponentView]:
         pulse = one(reader, sql.PULSE)
@@ -208,6 +225,10 @@ class SystemService:
             pulse_at=pulse["last_ok"] if pulse is not None else None,
             now=now(reader),
         )
+
+
+def _automated(asset: CatalogAsset) -> bool:
+    return asset.eager or asset.spec.on_code_change == "rebuild"
 
 
 async def _reload_all(addresses: Sequence[str]) -> None:

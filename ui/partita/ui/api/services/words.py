@@ -68,6 +68,7 @@ def cause_text(cause: Mapping[str, Any]) -> str:
         return str(cause["text"])
     names = {
         "eager": "an upstream was materialized",
+        "rebuild": "its code or its dependencies changed",
         "replan": "planned again at the end of another run",
         "backfill": "backfill",
         "cli": "command line",
