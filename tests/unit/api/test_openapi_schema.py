@@ -31,7 +31,8 @@ def test_every_operation_has_a_name_of_its_own(schema: dict[str, Any]) -> None:
 def test_keys_stand_in_queries_and_bodies_never_in_paths(schema: dict[str, Any]) -> None:
     """Law 9: keys are data; only numeric ids and location names are path parts."""
     parts = {part for path in schema["paths"] for part in path.split("/") if part.startswith("{")}
-    assert parts == {"{run_id}", "{task_id}", "{acceptance_id}", "{attempt_id}", "{plan_id}", "{backfill_id}", "{name}"}
+    ids = {"run_id", "task_id", "acceptance_id", "attempt_id", "plan_id", "backfill_id", "request_id"}
+    assert parts == {f"{{{name}}}" for name in (*ids, "name")}
 
 
 def test_fields_of_answers_are_all_required(schema: dict[str, Any]) -> None:
