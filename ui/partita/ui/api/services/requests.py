@@ -9,7 +9,7 @@ from typing import Any
 from partita.core.automation import Decision, RequestRefused, approve, reject, show
 from partita.core.automation.values import Undecidable
 from partita.core.planner import Reason
-from partita.core.planner.render import WORDS
+from partita.core.planner.words import WORDS
 from partita.core.store.queries import api_requests as sql
 from partita.core.store.queries.api_read import one, rows
 from partita.core.store.values_requests import RequestId
