@@ -96,7 +96,7 @@ function Consumers({ list }: { list: Automation["consumers"] }) {
                   ))}
                 </span>
               </td>
-              <td className={consumer.limit === null ? "quiet" : "num"}>{consumer.limit ?? "default"}</td>
+              <td className={consumer.limit === null ? "quiet" : "mid"}>{consumer.limit ?? "default"}</td>
               <td>
                 <Time at={consumer.last_requested_at} />
               </td>
