@@ -235,7 +235,7 @@ PUBLIC = """
     UNPARTITIONED All AllSpec AnyBatchSpec AssetGraph AssetKey AssetSpec AutomationSpec BatchSpec CheckSpec
     CriticalPath CycleError Daily DefinitionError DimensionPair DimensionPairSpec DimensionSpec Dimensions
     DimensionsSpec Dynamic DynamicPartitions DynamicSpec EagerSpec Hourly Identity IdentitySpec InputSpec Last
-    LastSpec ManualSpec Mapped Mapping MappingSpec ModuleSpec Monthly Multi MultiPartitions MultiSpec
+    LastSpec ManualSpec Mapped Mapping MappingSpec ModuleSpec Monthly Multi MultiPartitions MultiSpec OnCodeChange
     PartitaError PartitionKey PartitionSet PartitionSpace PartitionsDef PartitionsSpec PerBatchSpec PoolUse
     ProductSpace RetrySpec SelectionError SingleBatchSpec SinglePartitions Snapshot SourceRef Specific
     SpecificSpec Static StaticPartitions StaticSpec StaticTable StaticTableSpec StepSpec TimeOverlap

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -82,3 +83,33 @@ def test_a_failing_duty_is_tried_again_and_the_others_go_on(error: Exception) ->
         assert recovered.wait(WAIT_S)
     finally:
         loop.stop()
+
+
+def test_a_duty_that_keeps_failing_says_so_and_pauses_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug does not go away by asking again every second; what the database cannot answer is asked every second."""
+    monkeypatch.setattr("partita.core.runtime.duties.time.monotonic", lambda: 0.0)
+    pauses: dict[str, list[float]] = {"bug": [], "away": []}
+
+    def raising(error: Exception) -> Callable[[], bool]:
+        def run() -> bool:
+            raise error
+
+        return run
+
+    duties = [
+        Duty("bug", raising(ValueError("first\nsecond")), NEVER_S),
+        Duty("away", raising(Unavailable("gone")), NEVER_S),
+    ]
+    loop, _ = loop_of(*duties)
+    for _ in range(8):
+        for duty in duties:
+            loop._perform(duty)
+            pauses[duty.name].append(duty.due_at)
+    assert pauses == {"bug": [1, 2, 4, 8, 16, 32, 60, 60], "away": [1] * 8}
+    assert loop.failing == {
+        "bug": (8, "it will be tried again: first"),
+        "away": (8, "the database does not answer: gone"),
+    }
+    duties[0].run = lambda: False
+    loop._perform(duties[0])
+    assert loop.failing.keys() == {"away"}

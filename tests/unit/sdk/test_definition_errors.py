@@ -55,6 +55,14 @@ CASES = {
         ["m.py:3", "asset 'one': retries=3", "write RetryPolicy(3)"],
     ),
     "default retries as a number": ("defaults(retries=3)\n", ["defaults(): retries=3", "write RetryPolicy(3)"]),
+    "unknown word for changed code": (
+        "@asset(on_code_change='rebild')\ndef one() -> Relation: ...\n",
+        ["asset 'one': on_code_change='rebild'", "'ignore'", "did you mean 'rebuild'"],
+    ),
+    "limit below zero": (
+        "@asset(automatic_limit=-1)\ndef one() -> Relation: ...\n",
+        ["asset 'one': automatic_limit=-1", "waits for a person"],
+    ),
     "unknown option": (
         "@asset(partition=Daily('2013-01-01'))\ndef one() -> Relation: ...\n",
         ["@asset has no option 'partition'", "did you mean 'partitions'"],
