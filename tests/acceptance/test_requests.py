@@ -89,7 +89,7 @@ def approved_on_the_page(deployment: Deployed, browser: Browser) -> None:
     expect(held.get_by_test_id("request-asset")).to_contain_text("2024-01-04..2024-01-08")
     if folder := os.environ.get("PARTITA_SCREENSHOTS"):
         for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme)
             page.screenshot(path=Path(folder) / f"requests-{scheme}.png")
     approve = held.get_by_test_id("approve-request")
     expect(approve).to_have_text("Approve and materialize 5 cells")

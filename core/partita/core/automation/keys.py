@@ -55,9 +55,7 @@ def run_new_keys(
     return Automated(more=True)
 
 
-def _visit(
-    tx: Tx, catalogs: ActiveCatalog, limit: int, limits: Limits, before: Mapping[CellRef, int]
-) -> Automated:
+def _visit(tx: Tx, catalogs: ActiveCatalog, limit: int, limits: Limits, before: Mapping[CellRef, int]) -> Automated:
     taken = tx.take_todo_skip(KEYS, limit)
     if not taken:
         return Automated()
@@ -67,7 +65,9 @@ def _visit(
     cells = _cells(visit, events)
     asked = ask(visit, _steps(visit, cells), lambda steps: _cause(visit, events, steps))
     launched = asked.launched
-    tx.clear_faults([one for one in aside.due if one in {subject_of(visit.catalog, key) for key in _steps(visit, cells)}])
+    tx.clear_faults(
+        [one for one in aside.due if one in {subject_of(visit.catalog, key) for key in _steps(visit, cells)}]
+    )
     waiting = [event for event in events if _waits(visit, event)]
     tx.put_back_todo(KEYS, waiting)
     return Automated(
