@@ -67,6 +67,7 @@ def renamed(world: Any, new: str, **more: Any) -> list[Any]:
 def test_what_was_forgotten_in_code_is_made_good_by_hand_and_taken_back(made: Any, partita: Partita) -> None:
     old = made.asset_id("raw/flights")
     made.activate(renamed(made, "raw/departures"))
+    assert made.asset_id("raw/departures") != old  # and the catalogs of this process remember it
     assert counts(made, "raw/departures") == {"missing": 31}
     assert counts(made, "delays") == {"stale": 4, "missing": 27}
     code, told = partita("assets", "rename", "raw/flights", "raw/departures", "--yes")

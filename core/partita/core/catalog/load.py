@@ -46,6 +46,7 @@ class CatalogCache:
         self._readers = readers
         self._catalogs: OrderedDict[Vector, tuple[int, Catalog]] = OrderedDict()  # with the stamp of its identities
         self._snapshots: dict[SnapshotId, StoredSnapshot] = {}
+        self._stamp = 0
         self._views: OrderedDict[tuple[Vector, int], Catalog] = OrderedDict()
         self._runs: OrderedDict[RunId, tuple[Vector, int]] = OrderedDict()
         self._lock = Lock()
@@ -103,6 +104,12 @@ class CatalogCache:
         found = self._catalogs.get(pinned[0])
         return None if found is None else found[1]
 
+    def _forget_names(self, stamp: int) -> None:
+        """A rename by hand moves the instant that the keys of the active snapshots are of: they are read again."""
+        if stamp != self._stamp:
+            self._snapshots.clear()
+            self._stamp = stamp
+
     def _of(self, reader: DefinitionsReader, vector: Vector, stamp: int | None = None) -> Catalog:
         """The catalog of a vector; with `stamp` not one that was made before the identities moved."""
         with self._lock:
@@ -110,6 +117,7 @@ class CatalogCache:
             if known is not None and stamp in (None, known[0]):
                 self._catalogs.move_to_end(vector)
                 return known[1]
+            self._forget_names(reader.identity_stamp() if stamp is None else stamp)
             wanted = [snapshot for _, snapshot in vector]
             fresh = [one for one in wanted if one not in self._snapshots]
             with uncollected():
