@@ -197,7 +197,8 @@ OnCodeChange = Literal["ignore", "rebuild"]
 class AssetSpec(Spec):
     """One asset. `fingerprint` is what staleness compares, `dependency_hash` covers upstreams, names and mappings.
 
-    `renamed_from` are keys that it had before, the nearest first.
+    `subsettable`: its step can make some of its assets without the others. `renamed_from` are keys that it had before, the
+    nearest first.
 
     >>> orders = AssetSpec(key="raw/orders", group="shop", partitions=to_spec(Daily("2026-03-01")))
     >>> orders.key, orders.kind, orders.batch, from_spec(orders.partitions).tz
@@ -224,6 +225,7 @@ class AssetSpec(Spec):
     priority: int = 0
     trigger_rule: TriggerRule = "all_success"
     batch: BatchSpec = SingleBatchSpec()
+    subsettable: bool = False
     automation: AutomationSpec = ManualSpec()
     on_code_change: OnCodeChange = "ignore"
     automatic_limit: int | None = Field(None, ge=0)

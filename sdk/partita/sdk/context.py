@@ -100,7 +100,7 @@ class Context:
         emit: Callable[[str, str], None],
     ) -> None:
         self.assets = tuple(assets)
-        """Keys of the assets that this attempt is to produce: all of a group unless a subset was asked for."""
+        """Keys of the assets that this attempt is to produce: all of a group, of a subsettable one those that are needed."""
         self.partitions = tuple(partitions)
         """All partitions of the task, in order."""
         self.attempt_id = attempt_id

@@ -157,6 +157,7 @@ def multi_asset(
     priority: int = 0,
     trigger_rule: TriggerRule = "all_success",
     batch: Batch = SINGLE,
+    subsettable: bool = False,
     automation: Automation | None = None,
     on_code_change: OnCodeChange = "ignore",
     automatic_limit: int | None = None,
@@ -168,14 +169,23 @@ def multi_asset(
 ) -> _AssetDecorator:
     """Declare an atomic group: one function makes all of `outs`, and a partition publishes all of them or none.
 
-    The function returns a dict of key to value, or yields `Output(value, asset=key)`. `context.assets` says which
-    members this attempt is to produce. A member that had another key says `Out(renamed_from=...)`.
+    The function returns a dict of key to value, or yields `Output(value, asset=key)`. A member that had another key says
+    `Out(renamed_from=...)`. With `subsettable=True` an attempt makes only the members that are needed: `context.assets` says
+    which, and the function gives these and no others; of a partition it publishes all of them or none.
 
     >>> @multi_asset(outs=["orders", "refunds"])
     ... def both() -> dict[str, Relation]:
     ...     return {"orders": Relation.from_rows([{"n": 3}]), "refunds": Relation.from_rows([{"n": 1}])}
     >>> materialize(both).read("refunds").scalar()
     1
+    >>> @multi_asset(outs=["day", "week"], subsettable=True)
+    ... def totals(context: Context) -> dict[str, Relation]:
+    ...     return {key: Relation.from_rows([{"of": key}]) for key in context.assets}
+    >>> @asset
+    ... def report(week: Relation) -> Relation:
+    ...     return week
+    >>> materialize([totals, report]).versions("day")
+    {}
     """
     members = _members(outs)
     options = _Options(
@@ -195,6 +205,7 @@ def multi_asset(
         owner,
         tags,
         isolation,
+        subsettable,
     )
     name = f"group {', '.join(members)}"
     check_options({one.name: getattr(options, one.name) for one in fields(_Options)}, name)
@@ -389,11 +400,12 @@ class _Options:
     owner: str | None = None
     tags: Mapping[str, str] | None = None
     isolation: Literal["fork", "spawn"] = "fork"
+    subsettable: bool = False
 
 
 def _options(given: Mapping[str, Any]) -> _Options:
     """The options of `@asset` by name; it takes them as they come, so a name that is none of them is refused here."""
-    known = [one.name for one in fields(_Options)]
+    known = [one.name for one in fields(_Options) if one.name != "subsettable"]  # an asset by itself has no members
     for name in given:
         if name not in known:
             own = ["key", "renamed_from", "partition_columns", "io", "kinds", "description", "metadata"]
@@ -434,6 +446,12 @@ def _step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, Out],
     signature = signature_of(function, owner=owner, local_names=site.local_names)
     partitions = _checked_partitions(options.partitions, keys[0])
     check_batch(options.batch, partitions, owner)
+    if options.subsettable and not signature.contexts:
+        raise DefinitionError(
+            f"{owner} is subsettable and its function takes no Context",
+            rule="context.assets says which members an attempt is to make",
+            fix="add a parameter `context: Context`, or leave subsettable= out",
+        )
     pools = dict(said.pools or {}) if options.pool is None else _pools(options.pool, owner)
     assets = []
     for key, out in zip(keys, outs.values(), strict=True):
@@ -476,6 +494,7 @@ def _step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, Out],
             trigger_rule=_checked_rule(options.trigger_rule, owner),
             isolation=options.isolation,
             code_version=options.code_version,
+            subsettable=options.subsettable,
         ),
         place=site.place,
     )

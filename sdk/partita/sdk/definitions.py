@@ -66,6 +66,8 @@ class StepOptions:
     automatic_limit: int | None = None
     isolation: Literal["fork", "spawn"] = "fork"
     code_version: str | None = None
+    subsettable: bool = False
+    """Of a group: whether its function can make some members without the others."""
 
 
 @dataclass(frozen=True, slots=True)

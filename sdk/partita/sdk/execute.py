@@ -118,7 +118,7 @@ class _Attempt:
         returned = step.function(**arguments)
         if iscoroutine(returned):
             returned = asyncio.run(returned)
-        given = sort_outputs(returned, self._cells, self._owner)
+        given = sort_outputs(returned, self._cells, self._owner, members=[made.key for made in step.assets])
         stored: dict[AssetKey, _Stored] = {}
         try:
             for key, one in given.items():
@@ -132,10 +132,11 @@ class _Attempt:
         return self._finish(given, stored)
 
     def _context(self) -> Context:
-        first = next(iter(self._cells))
+        # Each partition once, though a task may have other partitions of one member than of another.
+        cells = {cell.partition: cell for own in self._cells.values() for cell in own}
         return Context(
             assets=tuple(self._cells),
-            partitions=partitions_of(self._cells[first], self._handle.step.assets[0].partitions),
+            partitions=partitions_of(list(cells.values()), self._handle.step.assets[0].partitions),
             attempt_id=self._request.attempt_id,
             attempt=self._request.attempt_number,
             run_id=self._request.run_id,

@@ -38,6 +38,7 @@ from partita.sdk.handles import AssetFunction, ExternalAsset
 from partita.sdk.io.base import WriteContext
 from partita.sdk.io.lake import Lake
 from partita.sdk.load import LoadedLocation
+from partita.sdk.members import members_by_partition, union, with_members_read
 from partita.sdk.resolve import ResolvedInput
 from partita.sdk.resources import Resource, ResourceScope
 from partita.sdk.results import Declared, MaterializationFailed, MaterializeResult, TemporaryFolder
@@ -169,13 +170,16 @@ class _Run:
         for step_id in order:
             handle = self._location.steps[step_id]
             space = self._space(handle.step.assets[0].key)
-            tasks = tasks_of(handle.step.options.batch.spec, space, chosen[step_id])
+            batch = handle.step.options.batch.spec
+            parts = members_by_partition(chosen[step_id])
+            tasks = [task for cells in parts.values() for task in tasks_of(batch, space, cells)]
             own = {made.key for made in handle.step.assets}
             earlier = [one.mapping for one in handle.inputs if one.local and one.upstream in own]
             if earlier:
                 tasks = earlier_first(tasks, space, earlier)
             for ordinals in tasks:
-                result = self._attempt(handle, space, ordinals, scope)
+                members = next(keys for keys, cells in parts.items() if ordinals[0] in cells)
+                result = self._attempt(handle, members, ordinals, scope)
                 if result.status in (StepStatus.SUCCESS, StepStatus.SKIPPED):
                     continue
                 self.result.failures.append((step_id, result))
@@ -209,25 +213,33 @@ class _Run:
                 self.dynamic[part.name] = self._published.keys(part.name)
         return space_of(scheme, self._as_of, self.dynamic)
 
-    def _choose(self, order: Sequence[str], partitions: str | Mapping[str, str] | None) -> dict[str, PartitionSet]:
-        """Downstream first: what was asked for, and what the steps after it need."""
-        chosen: dict[str, PartitionSet] = {}
+    def _choose(
+        self, order: Sequence[str], partitions: str | Mapping[str, str] | None
+    ) -> dict[str, dict[AssetKey, PartitionSet]]:
+        """Per step the partitions of each asset, downstream first: what was asked for, and what the steps after it need."""
+        chosen: dict[str, dict[AssetKey, PartitionSet]] = {}
         for step_id in reversed(order):
-            own = self._location.steps[step_id].step.assets
+            step = self._location.steps[step_id].step
+            own = [made.key for made in step.assets]
             needed = [
-                upstream_of(
-                    one.mapping,
-                    down=self._space(reader.assets[0].key),
-                    up=self._space(one.upstream),
-                    cells=chosen[reader.id],
-                ).existing
-                for reader, one in self._readers([made.key for made in own])
+                (
+                    one.upstream,
+                    upstream_of(
+                        one.mapping,
+                        down=self._space(reader.assets[0].key),
+                        up=self._space(one.upstream),
+                        cells=union(chosen[reader.id].values()),
+                    ).existing,
+                )
+                for reader, one in self._readers(own)
                 if reader.id != step_id
             ]
-            asked = self._asked(own, partitions, last=not needed)
-            for one in needed:
-                asked = asked | one
-            chosen[step_id] = asked
+            asked = self._asked(step.assets, partitions, last=not needed)
+            cells = {key: union([asked[key], *(one for read, one in needed if read == key)]) for key in own}
+            if step.options.subsettable:
+                chosen[step_id] = with_members_read(cells, self._location.steps[step_id].inputs, self._space(own[0]))
+            else:
+                chosen[step_id] = dict.fromkeys(own, union(cells.values()))
         return chosen
 
     def _readers(self, keys: Sequence[AssetKey]) -> list[tuple[Any, ResolvedInput]]:
@@ -240,34 +252,36 @@ class _Run:
 
     def _asked(
         self, own: Sequence[AssetDef], partitions: str | Mapping[str, str] | None, *, last: bool
-    ) -> PartitionSet:
+    ) -> dict[AssetKey, PartitionSet]:
+        """What the caller asked for of each asset of a step."""
         space = self._space(own[0].key)
-        if isinstance(partitions, Mapping):
-            text = next((partitions[made.key] for made in own if made.key in partitions), None)
-        else:
-            text = partitions if last else None
+        nothing = dict.fromkeys([made.key for made in own], PartitionSet.empty())
+        by_key = partitions if isinstance(partitions, Mapping) else {}
+        named = {made.key: by_key[made.key] for made in own if made.key in by_key}
         if own[0].partitions is None:
-            return space.all() if last else PartitionSet.empty()
-        if text is not None:
-            return space.select(text)
-        if last:
+            every = named or nothing
+            return nothing | dict.fromkeys(every, space.all()) if last else nothing
+        if not named and last and isinstance(partitions, str):
+            named = dict.fromkeys(nothing, partitions)
+        if last and not named:
             raise PartitaError(
                 f"asset {own[0].key!r} is partitioned and no partitions were asked for",
                 rule="materialize() makes the partitions that it is told",
                 fix=f'say partitions="{space.key_at(0) if space.size else "all"}", or partitions="all"',
             )
-        return PartitionSet.empty()
+        return nothing | {key: space.select(text) for key, text in named.items()}
 
     def _attempt(
-        self, handle: StepHandle, space: PartitionSpace, ordinals: Sequence[int], scope: ResourceScope
+        self, handle: StepHandle, members: Sequence[AssetKey], ordinals: Sequence[int], scope: ResourceScope
     ) -> StepResult:
         self._attempts += 1
+        space = self._space(members[0])
         cells = PartitionSet.from_ordinals(ordinals)
         step = handle.step
         request = StepRequest(
             attempt_id=f"inprocess-{self._attempts}",
             step=step.id,
-            cells=tuple(target_cell(made.key, space, one) for made in step.assets for one in ordinals),
+            cells=tuple(target_cell(key, space, one) for key in members for one in ordinals),
             inputs=tuple(self._bind(handle, one, space, cells) for one in handle.inputs if one.kind == "data"),
             params=next((self._params[made.key] for made in step.assets if made.key in self._params), None),
             fence=self._attempts,

@@ -151,5 +151,8 @@ _OPTIONS: Mapping[str, _Option] = {
     "blocking": _Option(
         lambda value: isinstance(value, bool), "True or False", lambda value: "write True", optional=False
     ),
+    "subsettable": _Option(
+        lambda value: isinstance(value, bool), "True or False", lambda value: "write True", optional=False
+    ),
     "name": _Option(_text, "a text", _as_text),
 }

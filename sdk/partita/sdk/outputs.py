@@ -31,20 +31,26 @@ class Given:
 Cells = Mapping[AssetKey, Sequence[TargetCell]]
 
 
-def sort_outputs(returned: object, cells: Cells, owner: str) -> dict[AssetKey, Given]:
-    """By asset; every cell is given or skipped. Raises PartitaError for what fits no cell, or is missing."""
+def sort_outputs(
+    returned: object, cells: Cells, owner: str, *, members: Sequence[AssetKey] = ()
+) -> dict[AssetKey, Given]:
+    """By asset; every cell is given or skipped. `members` are all assets of the step, of which some may not be asked for.
+
+    Raises PartitaError for what fits no cell, or is missing.
+    """
     found = {key: Given() for key in cells}
-    for one in _items(returned, cells, owner):
+    group = max(len(cells), len(members)) > 1
+    for one in _items(returned, cells, owner, group=group):
         if isinstance(one, Skip):
             _skip(one, found, cells, owner)
         else:
-            _give(one, found, cells, owner)
+            _give(one, found, cells, owner, members)
     for key, given in found.items():
         _complete(key, given, cells[key], owner)
     return found
 
 
-def _items(returned: object, cells: Cells, owner: str) -> Iterable[Output[Any] | Skip]:
+def _items(returned: object, cells: Cells, owner: str, *, group: bool) -> Iterable[Output[Any] | Skip]:
     if isinstance(returned, Output | Skip):
         return [returned]
     if isgenerator(returned) or (isinstance(returned, list | tuple) and _all_outputs(returned)):
@@ -57,7 +63,7 @@ def _items(returned: object, cells: Cells, owner: str) -> Iterable[Output[Any] |
                     fix="wrap the value in Output(...)",
                 )
         return items
-    if len(cells) == 1:
+    if not group:
         return [Output(returned)]
     if isinstance(returned, Mapping):
         return [_named(name, value) for name, value in returned.items()]
@@ -78,8 +84,10 @@ def _named(name: object, value: object) -> Output[Any]:
     return Output(value, asset=str(name))
 
 
-def _give(one: Output[Any], found: dict[AssetKey, Given], cells: Cells, owner: str) -> None:
-    key = _asset(one.asset, cells, owner)
+def _give(
+    one: Output[Any], found: dict[AssetKey, Given], cells: Cells, owner: str, members: Sequence[AssetKey]
+) -> None:
+    key = _asset(one.asset, cells, owner, members)
     given = found[key]
     if one.partition is None:
         if given.whole is not None or given.by_partition:
@@ -91,16 +99,25 @@ def _give(one: Output[Any], found: dict[AssetKey, Given], cells: Cells, owner: s
         given.whole = one
         return
     if one.partition not in {cell.partition for cell in cells[key]}:
+        if _elsewhere(one.partition, cells):
+            return
         raise _no_cell(one.partition, cells[key], owner)
     if given.whole is not None or one.partition in given.by_partition or one.partition in given.skipped:
         raise PartitaError(f"{owner} gave {key!r} partition {one.partition!r} twice", rule="a cell has one value")
     given.by_partition[one.partition] = one
 
 
+def _elsewhere(partition: str, cells: Cells) -> bool:
+    """Whether the partition is asked of another member: a task keeps of each member what no other run makes already."""
+    return any(cell.partition == partition for others in cells.values() for cell in others)
+
+
 def _skip(one: Skip, found: dict[AssetKey, Given], cells: Cells, owner: str) -> None:
     for key, given in found.items():
         partitions = [cell.partition for cell in cells[key]]
         if one.partition is not None and one.partition not in partitions:
+            if _elsewhere(one.partition, cells):
+                continue
             raise _no_cell(one.partition, cells[key], owner)
         for partition in partitions if one.partition is None else [one.partition]:
             given.skipped[partition] = one.reason
@@ -121,7 +138,7 @@ def _complete(key: AssetKey, given: Given, cells: Sequence[TargetCell], owner: s
         )
 
 
-def _asset(name: str | None, cells: Cells, owner: str) -> AssetKey:
+def _asset(name: str | None, cells: Cells, owner: str, members: Sequence[AssetKey]) -> AssetKey:
     if name is None:
         if len(cells) == 1:
             return next(iter(cells))
@@ -134,7 +151,9 @@ def _asset(name: str | None, cells: Cells, owner: str) -> AssetKey:
     raise PartitaError(
         f"{owner} gave {name!r}, which it was not asked for",
         rule=f"this attempt makes {', '.join(cells)}",
-        fix=suggest(name, cells),
+        fix="give the members that context.assets lists, and no others"
+        if any(key == name or key.endswith(f"/{name}") for key in members)
+        else suggest(name, cells),
     )
 
 

@@ -188,6 +188,7 @@ def _asset_spec(made: AssetDef, handle: StepHandle, fingerprint: str) -> AssetSp
         on_code_change=options.on_code_change,
         automatic_limit=options.automatic_limit,
         batch=options.batch.spec,
+        subsettable=options.subsettable,
         automation=options.automation.spec,
         params_schema=params_schema(handle.step),
         isolation=options.isolation,

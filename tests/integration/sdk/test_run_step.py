@@ -221,6 +221,30 @@ def test_a_group_goes_together() -> None:
     }
 
 
+def test_of_a_subsettable_group_the_members_that_are_needed_are_made() -> None:
+    """Those that the assets of the call read, or that are named; one that a sibling reads where the group is made at all."""
+    asked: list[tuple[str, tuple[str, ...]]] = []
+
+    @multi_asset(outs=["a", "b", "c"], partitions=DAYS, subsettable=True)
+    def three(context: Context, a: Annotated[Relation | None, From("a", overlap(-1, -1))]) -> dict[str, Any]:
+        asked.append((context.partition.key, context.assets))
+        return {key: [{"n": 1}] for key in context.assets}
+
+    @asset(partitions=DAYS)
+    def report(b: Relation) -> Relation:
+        return b
+
+    assert run([three, report], partitions={"report": "2013-01-02"}).success
+    assert asked == [("2013-01-02", ("b",))]
+    asked.clear()
+    result = run(three, partitions={"c": "2013-01-02..2013-01-03"})
+    assert asked == [("2013-01-02", ("a", "c")), ("2013-01-03", ("c",))]
+    assert sorted(result.versions("c")) == ["2013-01-02", "2013-01-03"]
+    asked.clear()
+    assert run(three, partitions="2013-01-01").success
+    assert asked == [("2013-01-01", ("a", "b", "c"))]
+
+
 class Params(BaseModel):
     factor: int = 2
 

@@ -124,7 +124,7 @@ def test_any_difference_changes_the_hash() -> None:
     """Fields with a default count too."""
     spec = AssetSpec(key=asset_key("x"))
     base = snapshot_hash(Snapshot(location="l", assets=(spec,)))
-    changes = ({"priority": 1}, {"description": "d"}, {"observed": True}, {"isolation": "spawn"}, {"group": "g"})
+    changes = ({"priority": 1}, {"description": "d"}, {"observed": True}, {"isolation": "spawn"}, {"subsettable": True})
     hashes = {snapshot_hash(Snapshot(location="l", assets=(spec.model_copy(update=one),))) for one in changes}
     assert len(hashes | {base}) == len(changes) + 1
 

@@ -150,6 +150,18 @@ CASES = {
         "@asset\nasync def one():\n    yield 1\n",
         ["asset 'one' is an async generator", "collect what it yields"],
     ),
+    "subsettable without a context": (
+        "@multi_asset(outs=['a', 'b'], subsettable=True)\ndef both() -> dict[str, Relation]: ...\n",
+        ["group a, b is subsettable and its function takes no Context", "context.assets says", "add a parameter"],
+    ),
+    "subsettable as a text": (
+        "@multi_asset(outs=['a', 'b'], subsettable='yes')\ndef both(context: Context) -> dict[str, Relation]: ...\n",
+        ["subsettable='yes'", "True or False"],
+    ),
+    "a subsettable asset": (
+        "@asset(subsettable=True)\ndef one(context: Context) -> Relation: ...\n",
+        ["@asset has no option 'subsettable'"],
+    ),
     "outs as a text": ("@multi_asset(outs='ab')\ndef one() -> dict[str, Relation]: ...\n", ["outs='ab'", "write outs=['ab']"]),
     "outs without Out": (
         "@multi_asset(outs={'a': 'lake'})\ndef one() -> dict[str, Relation]: ...\n",

@@ -64,3 +64,28 @@ def test_a_skip_covers_all_members_of_a_group() -> None:
         "x",
     )
     assert {key: one.skipped for key, one in found.items()} == {"a": {"p": "no"}, "b": {"p": "no"}}
+
+
+MEMBERS = [AssetKey("a"), AssetKey("b"), AssetKey("c")]
+
+
+def test_of_a_group_the_members_that_were_asked_for_are_given_by_name() -> None:
+    """One member of three is still a member: a dict is by asset, and a bare value says not which."""
+    (given,) = sort_outputs({"b": 1}, cells(b="p"), "group", members=MEMBERS).items()
+    assert (given[0], given[1].output_of("p").value) == ("b", 1)
+    with pytest.raises(PartitaError, match=r"gave 'c', which it was not asked for; .*context\.assets lists"):
+        sort_outputs({"b": 1, "c": 2}, cells(b="p"), "group", members=MEMBERS)
+    with pytest.raises(PartitaError, match="gave nothing for 'b'"):
+        sort_outputs({}, cells(b="p"), "group", members=MEMBERS)
+    with pytest.raises(PartitaError, match="returned a int"):
+        sort_outputs(3, cells(b="p"), "group", members=MEMBERS)
+
+
+def test_a_partition_that_is_asked_of_a_sibling_only_is_passed_over() -> None:
+    """Another run makes that cell already: the task keeps the rest of what it was planned for."""
+    outputs = [Output(key + day, asset=key, partition=day) for key in "ab" for day in "pq"]
+    found = sort_outputs(outputs, cells(a="p q", b="q"), "group", members=MEMBERS)
+    assert {key: dict(one.by_partition) for key, one in found.items()} == {
+        "a": {"p": outputs[0], "q": outputs[1]},
+        "b": {"q": outputs[3]},
+    }

@@ -1,16 +1,18 @@
 """From chosen cells to a plan: batches, waves and the hash. Pure.
 
 A task's wave is the earliest in which all that its cells read from this plan is done, so cells whose upstreams are fresh
-start at once, whatever their asset waits for elsewhere.
+start at once, whatever their asset waits for elsewhere. A task of a subsettable group makes the same members in each of its
+partitions: partitions that need other members are other tasks, in a planned step of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from partita.assets import AssetKey, PartitionSet
+from partita.assets import AssetKey, PartitionSet, PartitionSpace
 from partita.core.catalog import Catalog, CatalogAsset, Moment, StepKey, set_of
 from partita.core.catalog.edges import Bools, EdgeMap, Ints, Levels, in_order, levels_of
 from partita.core.planner.batches import batches_of, one_level_each
@@ -26,7 +28,7 @@ def assemble(
     """The plan of these choices; `because`, pools, estimate and `joined` are still empty."""
     moment = catalog.at(request.as_of)
     assembly = _Assembly(moment, choices)
-    steps = tuple(assembly.step(members[0].step, members) for members in catalog.steps_of(choices))
+    steps = tuple(one for members in catalog.steps_of(choices) for one in assembly.steps(members[0].step, members))
     assets = tuple(assembly.asset(catalog.assets[key]) for key in catalog.graph.sort(choices))
     snapshots = _snapshots(catalog, [*choices, *(one.key for one in blocked)])
     found = _ordered(catalog, blocked)
@@ -38,6 +40,15 @@ def assemble(
         blocked=found,
         hash=plan_hash(request, snapshots, assets, steps),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """What one member of a step reads of another or of itself: the edge, and where the two are planned."""
+
+    edge: EdgeMap
+    reader: Bools
+    read: Bools
 
 
 class _Assembly:
@@ -68,33 +79,81 @@ class _Assembly:
             keys=self._moment.catalog.keys_digest(asset.key),
         )
 
-    def step(self, key: StepKey, members: Sequence[CatalogAsset]) -> PlannedStep:
-        """The tasks of a step and their waves."""
-        run = self._choices[members[0].key].run
-        own = [edge for asset in members for one, edge in self._moment.links(asset) if one.upstream == asset.key]
-        cells = self._set(run)
-        batches = batches_of(members[0].spec.batch, self._moment.space(members[0].key), cells)
-        if own:
-            batches = one_level_each(batches, levels_of(own))
-        batches = compact(batches)
-        after = self._after(members, len(run))
+    def steps(self, key: StepKey, members: Sequence[CatalogAsset]) -> Iterator[PlannedStep]:
+        """The tasks of a step and their waves; of a subsettable group one part for each set of members."""
+        planned = [asset for asset in members if asset.key in self._choices]
+        if not planned:
+            return
+        size = len(self._choices[planned[0].key].run)
+        run = self._run_of(planned)
+        own = list(self._own(planned))
+        levels = levels_of([one.edge for one in own]) if own else None
+        space = self._moment.space(planned[0].key)
+        parts = [(some, mask, self._batches(space, some, mask, levels)) for some, mask in self._parts(planned, run)]
+        batches = parts[0][2] if len(parts) == 1 else [batch for _, _, part in parts for batch in part]
+        after = self._after(planned, size)
         if isinstance(batches, OneEach) and not own:
             here = np.where(run, after + np.int32(1), np.int32(-1))
             waves = here[run]
         else:
             waves, here = _waves_of_tasks(batches, own, run, after)
-        runs = Runs.of_array(waves)
-        self._top = max(self._top, *runs.values)
+        self._keep(planned, here, int(waves.max()))
+        first = 0
+        for some, mask, part in parts:
+            yield PlannedStep(
+                step=key,
+                assets=tuple(asset.key for asset in some),
+                batches=part,
+                waves=Runs.of_array(waves[first : first + len(part)]),
+                conditional=self._conditional(some, mask, part),
+                partial=len(some) < len(members),
+            )
+            first += len(part)
+
+    def _run_of(self, members: Sequence[CatalogAsset]) -> Bools:
+        """The partitions in which any of them is planned."""
+        run = self._choices[members[0].key].run
+        for asset in members[1:]:
+            run = run | self._choices[asset.key].run
+        return run
+
+    def _parts(self, members: Sequence[CatalogAsset], run: Bools) -> list[tuple[Sequence[CatalogAsset], Bools]]:
+        """The planned partitions by the members that are planned in them."""
+        masks = [self._choices[asset.key].run for asset in members]
+        if not members[0].spec.subsettable or all(np.array_equal(masks[0], mask) for mask in masks[1:]):
+            return [(members, run)]
+        which, part_of = np.unique(np.stack(masks), axis=1, return_inverse=True)
+        return [
+            ([asset for asset, planned in zip(members, some, strict=True) if planned], np.ravel(part_of) == part)
+            for part, some in enumerate(which.T)
+            if some.any()
+        ]
+
+    def _own(self, members: Sequence[CatalogAsset]) -> Iterator[_Own]:
+        """What the step reads of its own assets in other partitions."""
+        apart = members[0].spec.subsettable
+        keys = {asset.key for asset in members}
+        for asset in members:
+            for one, edge in self._moment.links(asset):
+                # Made together, they wait for each other's earlier partitions where they wait for their own.
+                if one.upstream == asset.key or (apart and one.upstream in keys and not edge.same):
+                    read = self._choices[one.upstream].run
+                    if not apart or edge.any(read).any():
+                        yield _Own(edge, self._choices[asset.key].run, read)
+
+    def _batches(
+        self, space: PartitionSpace, members: Sequence[CatalogAsset], run: Bools, levels: Ints | None
+    ) -> Sequence[PartitionSet]:
+        batches = batches_of(members[0].spec.batch, space, self._set(run))
+        return compact(batches if levels is None else one_level_each(batches, levels))
+
+    def _keep(self, members: Sequence[CatalogAsset], here: Levels, top: int) -> None:
+        self._top = max(self._top, top)
         kept = here.astype(np.min_scalar_type(-self._top - 1))  # a byte a cell: ten million are kept meanwhile
         for asset in members:
-            self._waves[asset.key] = kept
-        return PlannedStep(
-            step=key,
-            assets=tuple(asset.key for asset in members),
-            batches=batches,
-            waves=runs,
-            conditional=self._conditional(members, run, batches),
-        )
+            run = self._choices[asset.key].run
+            whole = len(members) == 1 or not asset.spec.subsettable
+            self._waves[asset.key] = kept if whole else np.where(run, kept, kept.dtype.type(-1))
 
     def _after(self, members: Sequence[CatalogAsset], size: int) -> Levels:
         """Per cell the last wave of what it reads from this plan; -1 for none."""
@@ -103,6 +162,8 @@ class _Assembly:
             for one, edge in self._moment.links(asset):
                 if one.upstream in self._waves:
                     above = edge.highest(self._waves[one.upstream])
+                    if asset.spec.subsettable:
+                        above = np.where(self._choices[asset.key].run, above, above.dtype.type(-1))
                     found = above if found is None else np.maximum(found, above)
         return np.full(size, -1, dtype=np.int32) if found is None else found
 
@@ -128,7 +189,7 @@ class _Assembly:
 
 
 def _waves_of_tasks(
-    batches: Sequence[PartitionSet], own: Sequence[EdgeMap], run: Bools, after: Levels
+    batches: Sequence[PartitionSet], own: Sequence[_Own], run: Bools, after: Levels
 ) -> tuple[Levels, Levels]:
     """The wave of each task, and of each cell."""
     task_of = np.full(len(run), -1, dtype=np.int64)
@@ -141,14 +202,15 @@ def _waves_of_tasks(
     return waves, here
 
 
-def _wait_for_own(own: Sequence[EdgeMap], run: Bools, task_of: Ints, waves: Levels) -> None:
+def _wait_for_own(own: Sequence[_Own], run: Bools, task_of: Ints, waves: Levels) -> None:
     """Put each task after those of the earlier partitions that it reads of its own assets. Changes `waves`."""
-    for ordinal in in_order(own, run) if own else ():
+    for ordinal in in_order([one.edge for one in own], run) if own else ():
         task = task_of[ordinal]
-        for edge in own:
-            for start, stop in edge.ranges_of(ordinal):
-                before = np.unique(task_of[start:stop])
-                before = before[before >= 0]
+        for one in own:
+            if not one.reader[ordinal]:
+                continue
+            for start, stop in one.edge.ranges_of(ordinal):
+                before = np.unique(task_of[start:stop][one.read[start:stop]])
                 if len(before):
                     waves[task] = max(waves[task], int(waves[before].max()) + 1)
 

@@ -2,7 +2,8 @@
 
 Steps are taken in topological order, so that what an upstream will do is known. A target is planned when its mode asks for
 it, or when an upstream is planned and the mode follows; it is blocked when it needs a partition that does not exist, or
-one that is missing and not planned. The members of an atomic group are planned together. Minimal: nothing else is planned.
+one that is missing and not planned. The members of an atomic group are planned together, those of a subsettable one each by
+itself (`members.py`). Minimal: nothing else is planned.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from partita.assets import AssetKey
 from partita.core.catalog import Catalog, CatalogAsset, CatalogInput, set_of
 from partita.core.catalog.edges import Bools, EdgeMap, in_order, nothing
 from partita.core.cells.status import AssetStatus, Statuses
+from partita.core.planner.members import Member, Read, settle
 from partita.core.planner.targets import Targets, follows, wanted
 from partita.core.planner.values import Blocked, Reason
 
@@ -112,7 +114,10 @@ def decide(catalog: Catalog, statuses: Statuses, targets: Targets) -> Decided:
     asked_for = {**targets.added, **targets.cells}.keys()
     statuses.prefetch(asked_for, ancestors=False)
     for members in catalog.steps_of(asked_for):
-        _decide_step(deciding, members)
+        if len(members) > 1 and members[0].spec.subsettable:
+            _decide_members(deciding, members)
+        else:
+            _decide_step(deciding, members)
     return deciding.decided
 
 
@@ -152,6 +157,69 @@ def _decide_step(deciding: _Deciding, members: Sequence[CatalogAsset]) -> None:
         makes = run & draft.status.missing
         if makes.any():
             deciding.made[draft.asset.key] = makes
+
+
+def _decide_members(deciding: _Deciding, members: Sequence[CatalogAsset]) -> None:
+    """The members of a subsettable group: each where it is needed."""
+    decided = deciding.decided
+    drafts = [_draft(deciding, asset) for asset in members]
+    if not any((draft.asked | draft.follows).any() for draft in drafts):
+        return
+    blocked, _ = _upstreams(deciding, drafts)
+    stopped = {draft.asset.key: np.zeros(draft.status.space.size, dtype=np.bool_) for draft in drafts}
+    for key, mask, _, _ in blocked:
+        stopped[key] |= mask
+    for draft in drafts:
+        if draft.asset.unresolved:
+            stopped[draft.asset.key][:] = True
+    inputs, reads = _inside(deciding, drafts)
+    settled = settle([_member(draft, stopped[draft.asset.key]) for draft in drafts], reads, _reach(deciding, drafts))
+    for at, draft in enumerate(drafts):
+        key, run = draft.asset.key, settled.run[at]
+        if draft.asset.unresolved and run.any():
+            _block_unloaded([draft.asset], run, decided)
+        deciding.refused[key] = run & settled.stopped[at]
+        live = run & ~settled.stopped[at]
+        if live.any():
+            draft.asked = draft.asked | settled.included[at]
+            draft.follows, draft.surely = settled.follows[at], settled.surely[at]
+            decided.choices[key] = _choice(draft, live, alone=True)
+            deciding.made[key] = live & draft.status.missing
+    runs = {draft.asset.key: run for draft, run in zip(drafts, settled.run, strict=True)}
+    # Only now: which cells of a member are missing is known once all are decided.
+    for key, mask, reason, one in blocked:
+        _note_blocked(deciding, key, mask & runs[key], reason, one)
+    for one_read, one, mask in zip(reads, inputs, settled.ends, strict=True):
+        _note_blocked(deciding, drafts[one_read.reader].asset.key, mask, "upstream_missing", one)
+
+
+def _inside(deciding: _Deciding, drafts: Sequence[_Draft]) -> tuple[list[CatalogInput], list[Read]]:
+    """What the members of a group read of each other and of themselves."""
+    at = {draft.asset.key: index for index, draft in enumerate(drafts)}
+    found = [
+        (one, Read(reader, at[one.upstream], edge))
+        for reader, draft in enumerate(drafts)
+        for one, edge in deciding.statuses.links(draft.asset)
+        if one.upstream in at
+    ]
+    return [one for one, _ in found], [read for _, read in found]
+
+
+def _member(draft: _Draft, stopped: Bools) -> Member:
+    status = draft.status
+    published = status.held.published
+    there = published | status.skipped
+    return Member(draft.asked, draft.may, draft.follows, draft.surely, published, there, stopped)
+
+
+def _reach(deciding: _Deciding, drafts: Sequence[_Draft]) -> Bools:
+    """The partitions in which any member was chosen."""
+    reach = nothing(drafts[0].status.space.size)
+    for cells in (deciding.targets.cells, deciding.targets.added):
+        for draft in drafts:
+            chosen = cells.get(draft.asset.key)
+            reach = reach if chosen is None else _either(reach, chosen)
+    return reach
 
 
 def _upstreams(deciding: _Deciding, drafts: Sequence[_Draft]) -> tuple[list[_Block], list[_Own]]:

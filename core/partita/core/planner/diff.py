@@ -185,21 +185,27 @@ def _asset(was: PlannedAsset | None, now: PlannedAsset | None, old: Plan, new: P
 
 def _batches(old: Plan, new: Plan, differing: set[AssetKey]) -> Iterator[Changed]:
     """Steps whose cells are the same and whose tasks are not."""
-    before = {step.step: step for step in old.steps}
-    for step in new.steps:
-        was = before.get(step.step)
-        if was is None or differing & {*step.assets}:
+    before, after = old.by_step(), new.by_step()
+    for step, parts in after.items():
+        was = before.get(step)
+        if was is None or differing & {key for part in parts for key in part.assets}:
             continue
         # Between instants the numbers of partitions may have moved: there the sizes of the tasks have to do.
-        cut, cut_now = (
-            (tuple(was.batches), tuple(step.batches)) if old.as_of == new.as_of else (_sizes(was), _sizes(step))
-        )
+        cut, cut_now = (_cut(was), _cut(parts)) if old.as_of == new.as_of else (_sizes(was), _sizes(parts))
         if cut != cut_now:
-            yield Changed(step.step.id, f"{len(was.batches):,}", f"{len(step.batches):,}")
+            yield Changed(step.id, f"{_tasks(was):,}", f"{_tasks(parts):,}")
 
 
-def _sizes(step: PlannedStep) -> tuple[int, ...]:
-    return tuple(map(len, step.batches))
+def _cut(parts: Sequence[PlannedStep]) -> object:
+    return [(part.assets, tuple(part.batches)) for part in parts]
+
+
+def _sizes(parts: Sequence[PlannedStep]) -> object:
+    return [(part.assets, tuple(map(len, part.batches))) for part in parts]
+
+
+def _tasks(parts: Sequence[PlannedStep]) -> int:
+    return sum(len(part.batches) for part in parts)
 
 
 def _matched(cells: PartitionSet, source: PartitionSpace, target: PartitionSpace) -> PartitionSet:

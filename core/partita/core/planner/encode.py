@@ -1,8 +1,8 @@
 """Plans as bytes: sets as ranges, never lists of cells; and the hash, which covers content only.
 
 The hash covers the snapshot vector, the request, cells by reason with the size of their space and its dynamic keys, and
-the batches. Estimates, pool pressure, what is blocked, names of what moved and what other runs own are for people and stay
-outside it.
+the batches with the members that each makes. Estimates, pool pressure, what is blocked, names of what moved and what other
+runs own are for people and stay outside it.
 """
 
 from __future__ import annotations
@@ -64,10 +64,12 @@ class _Texts:
         return f'{{"cells":{{{cells}}},"conditional":{conditional},"key":{key},"size":{asset.size}}}'
 
     def batches(self, step: PlannedStep) -> str:
-        """[id, `_batches_json`] as text."""
+        """[id, `_batches_json` and the members] as text."""
+        # Which members a batch makes, where they are not all of its group.
+        members = f',"assets":[{",".join(map(_text, step.assets))}]' if step.partial else ""
         if isinstance(step.batches, OneEach):
-            return f'[{_text(step.step.id)},{{"single":{self._set(step.batches.cells)}}}]'
-        return f'[{_text(step.step.id)},{{"each":[{",".join(map(self._set, step.batches))}]}}]'
+            return f'[{_text(step.step.id)},{{"single":{self._set(step.batches.cells)}{members}}}]'
+        return f'[{_text(step.step.id)},{{"each":[{",".join(map(self._set, step.batches))}]{members}}}]'
 
     def _set(self, cells: PartitionSet) -> str:
         # The plan holds the sets while this lives, so their ids stay theirs.
@@ -145,7 +147,8 @@ def _asset_of(stored: dict[str, Any]) -> PlannedAsset:
 
 
 def _step_json(step: PlannedStep) -> dict[str, Any]:
-    return {
+    partial = {"partial": True} if step.partial else {}
+    return partial | {
         "location": step.step.location_id,
         "id": step.step.id,
         "assets": list(step.assets),
@@ -162,6 +165,7 @@ def _step_of(stored: dict[str, Any]) -> PlannedStep:
         batches=_batches_of(stored["batches"]),
         waves=Runs(tuple((wave, n) for wave, n in stored["waves"])),
         conditional=Runs(tuple((bool(value), n) for value, n in stored["conditional"])),
+        partial=stored.get("partial", False),
     )
 
 

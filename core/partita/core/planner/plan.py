@@ -93,7 +93,7 @@ def plan(catalog: Catalog, reader: PlanReader, request: PlanRequest) -> Plan:
     found = replace(found, because=_because(statuses, reader, found), joined=_joined(statuses, decided))
     pools = _pressure(catalog, reader, found)
     sizes = {one.name: CREATED_SLOTS if one.slots is None else one.slots for one in pools}
-    history = reader.durations([step.step for step in found.steps])
+    history = reader.durations(list(found.by_step()))
     return replace(found, pools=pools, estimate=estimate(found, catalog, history, slots=reader.capacity(), pools=sizes))
 
 

@@ -90,25 +90,21 @@ def plan_tasks(plan: Plan, catalog: Catalog) -> list[PlanTask]:
 
 
 def _drafts(plan: Plan, catalog: Catalog) -> list[_Draft]:
-    task_of: dict[AssetKey, Ints] = {}
-    sizes = {asset.key: asset.size for asset in plan.assets}
+    task_of = _tasks_of(plan)
     drafts: list[_Draft] = []
     for step in plan.steps:
         first = len(drafts)
-        mine = np.full(sizes[step.assets[0]], -1, dtype=np.int64)
-        for index, batch in enumerate(step.batches):
-            for start, stop in batch.ranges:
-                mine[start:stop] = first + index
-        for key in step.assets:
-            task_of[key] = mine
         bundles: list[list[Bundle]] = [[] for _ in step.batches]
         seen = set()
         for key in step.assets:
             for one in catalog.assets[key].inputs:
                 edge = catalog.edge(key, one, plan.as_of)
-                inside = one.upstream in step.assets
-                # Members of a group share most inputs; the same edges need not be found twice.
-                if one.upstream not in task_of or (inside and one.upstream != key) or (one.upstream, id(edge)) in seen:
+                own = one.upstream == key or one.upstream in step.assets
+                inside = own or (one.upstream in task_of and catalog.assets[one.upstream].step == step.step)
+                # Members of a group share most inputs; the same edges need not be found twice. Made together they wait for
+                # their own earlier partitions, which is to wait for each other's; apart each waits for what it reads.
+                together = own and one.upstream != key and not catalog.assets[key].spec.subsettable
+                if one.upstream not in task_of or together or (one.upstream, id(edge)) in seen:
                     continue
                 seen.add((one.upstream, id(edge)))
                 _bundle(edge, step.batches, task_of[one.upstream], first, inside, bundles)
@@ -118,6 +114,26 @@ def _drafts(plan: Plan, catalog: Catalog) -> list[_Draft]:
             for index in range(len(step.batches))
         ]
     return drafts
+
+
+def _tasks_of(plan: Plan) -> dict[AssetKey, Ints]:
+    """Per planned asset the task of each cell, -1 for those that are not planned."""
+    task_of: dict[AssetKey, Ints] = {}
+    sizes = {asset.key: asset.size for asset in plan.assets}
+    parts = Counter(step.step for step in plan.steps)
+    first = 0
+    for step in plan.steps:
+        if parts[step.step] == 1:  # all members have the same tasks
+            task_of.update(dict.fromkeys(step.assets, np.full(sizes[step.assets[0]], -1, dtype=np.int64)))
+            mine = [task_of[step.assets[0]]]
+        else:
+            mine = [task_of.setdefault(key, np.full(sizes[key], -1, dtype=np.int64)) for key in step.assets]
+        for index, batch in enumerate(step.batches):
+            for start, stop in batch.ranges:
+                for found in mine:
+                    found[start:stop] = first + index
+        first += len(step.batches)
+    return task_of
 
 
 def _bundle(

@@ -105,9 +105,11 @@ class PlannedAsset:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """The tasks of one step: `batches[i]` are the partitions of the task in wave `waves[i]`.
+    """The tasks of one step: `batches[i]` are the partitions of the task in wave `waves[i]`; each makes all of `assets` in them.
 
-    The sequences cost by their runs (`sequences.py`): walk over them only to launch.
+    `partial`: these are not all members of the step's group. A subsettable group has one for each set of members that is
+    needed somewhere, so a step may be there more than once, with other partitions. The sequences cost by their runs
+    (`sequences.py`): walk over them only to launch.
     """
 
     step: StepKey
@@ -115,6 +117,7 @@ class PlannedStep:
     batches: Sequence[PartitionSet]
     waves: Runs[int]
     conditional: Runs[bool]
+    partial: bool = False
 
     @property
     def first_wave(self) -> int:
@@ -206,6 +209,13 @@ class Plan:
         """Nothing to do."""
         return not self.steps
 
+    def by_step(self) -> Mapping[StepKey, Sequence[PlannedStep]]:
+        """The planned steps by their step; several parts only of subsettable groups."""
+        found: dict[StepKey, list[PlannedStep]] = {}
+        for one in self.steps:
+            found.setdefault(one.step, []).append(one)
+        return found
+
     def counts(self) -> dict[Reason, int]:
         """Cells by reason; only reasons that occur."""
         found = {reason: sum(len(asset.by_reason.get(reason, ())) for asset in self.assets) for reason in Reason}
@@ -221,8 +231,10 @@ class Plan:
         planned = {asset.key: asset.cells for asset in self.assets}
         for step in self.steps:
             for wave, cells in step.cells_by_wave().items():
-                mine = ((key, cells & planned[key]) for key in step.assets)
-                waves[wave].update((key, found) for key, found in mine if found)
+                for key in step.assets:
+                    if found := cells & planned[key]:
+                        known = waves[wave].get(key)
+                        waves[wave][key] = found if known is None else known | found
         return tuple(waves)
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from datetime import datetime
 
 from partita.assets import AssetKey, PartitionSet
@@ -40,7 +41,10 @@ _WORDS = {
 
 def plan_view(plan: Plan, catalog: Catalog, *, plan_id: int, expires_at: datetime, intent: str) -> models.PlanView:
     """`intent` is "run" or "backfill"; the catalog is the one that the plan was made with."""
-    steps = {key: step for step in plan.steps for key in step.assets}
+    steps: dict[AssetKey, list[PlannedStep]] = {}
+    for step in plan.steps:
+        for key in step.assets:
+            steps.setdefault(key, []).append(step)
     times = {} if plan.estimate is None else {one.step: one for one in plan.estimate.steps}
     return models.PlanView(
         id=plan_id,
@@ -53,7 +57,7 @@ def plan_view(plan: Plan, catalog: Catalog, *, plan_id: int, expires_at: datetim
         asset_count=len(plan.assets),
         by_reason={reason.value: count for reason, count in plan.counts().items()},
         assets=[
-            _asset(plan, catalog, one, steps[one.key], times.get(steps[one.key].step))
+            _asset(plan, catalog, one, steps[one.key], times.get(steps[one.key][0].step))
             for one in plan.assets
             if one.key in steps
         ],
@@ -77,7 +81,7 @@ def plan_view(plan: Plan, catalog: Catalog, *, plan_id: int, expires_at: datetim
 
 
 def _asset(
-    plan: Plan, catalog: Catalog, one: PlannedAsset, step: PlannedStep, time: StepTime | None
+    plan: Plan, catalog: Catalog, one: PlannedAsset, steps: Sequence[PlannedStep], time: StepTime | None
 ) -> models.PlanAsset:
     return models.PlanAsset(
         key=one.key,
@@ -88,8 +92,8 @@ def _asset(
             for reason, cells in one.by_reason.items()
             if cells
         },
-        tasks=len(step.batches),
-        wave=step.first_wave,
+        tasks=sum(len(step.batches) for step in steps),
+        wave=min(step.first_wave for step in steps),
         mean_s=None if time is None else time.mean_s,
         samples=0 if time is None else time.n,
     )
