@@ -52,7 +52,9 @@ def test_a_broken_module_breaks_only_itself(deployment: Deployed) -> None:
 
 def test_only_changed_code_makes_stale_and_only_what_it_reaches(deployment: Deployed) -> None:
     materialize(deployment, "raw/* or delays or route_health", *DAYS)
-    materialize(deployment, "carrier_month or origin_week", *DAYS, ok=(1,))  # of their weeks and months only two days are there
+    materialize(
+        deployment, "carrier_month or origin_week", *DAYS, ok=(1,)
+    )  # of their weeks and months only two days are there
     assert planned(deployment) == {}
     # Comments, docstrings and line breaks are not code.
     edit(deployment, MARTS, reformatted)
