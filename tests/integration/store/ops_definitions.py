@@ -72,6 +72,7 @@ def identity(w: World) -> Op:
             lambda tx: tx.set_home(one, home, "me"),
             lambda tx: tx.retire_by_hand(assets, "me"),
             lambda tx: tx.set_schemes(schemes),
+            lambda tx: tx.lock_schemes(assets),
             lambda tx: tx.windowed_cells(one),
             lambda tx: tx.former_cells(one),
             lambda tx: tx.set_aside(one, windows, Fence(7)),

@@ -49,8 +49,17 @@ class LaunchAgain(Exception):
     """An owner ended, or has an id above ours: start over in a new transaction with new ids. Rolls back."""
 
 
+class PlanOutdated(LaunchRefused):
+    """An asset has another partition scheme than the plan was made with: its keys may mean other windows now. Nothing was
+    written; plan again."""
+
+
+class SchemeMoved(LaunchAgain):
+    """As `PlanOutdated`, for a part of a larger transaction: it plans again when it starts over."""
+
+
 def launch(store: Store, launch: Launch) -> Launched:
-    """Makes a run of a plan. Raises `LaunchRefused` for one that contradicts itself."""
+    """Makes a run of a plan. Raises `PlanOutdated`, and `LaunchRefused` for one that contradicts itself."""
     (launched,) = launch_all(store, [launch])
     return launched
 
@@ -73,6 +82,8 @@ def _again_and_again(store: Store, batch: Sequence[Launch]) -> list[Launched]:
     for _ in range(_TRIES):
         try:
             return store.run(lambda tx: _launch(tx, batch))
+        except SchemeMoved as moved:
+            raise PlanOutdated(str(moved)) from None
         except LaunchAgain:
             continue
     raise LaunchRefused(
@@ -175,6 +186,7 @@ def _place(task: LaunchTask, gate_id: TaskId, task_id: TaskId, taken: Mapping[Ce
 
 
 def _launch(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
+    _check_schemes(tx, launches)
     ids = iter(tx.reserve_task_ids(2 * sum(len(one.tasks) for one in launches)))
     drafts = [_Draft(one, [(next(ids), next(ids)) for _ in one.tasks]) for one in launches]
     taken = tx.open_cells(owner for draft in drafts for owner in draft.wanted())
@@ -206,6 +218,18 @@ def _launch(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
         _launched(run_id, backfill, tasks, own)
         for run_id, backfill, (tasks, _), own in zip(runs, backfills, made, causes, strict=True)
     ]
+
+
+def _check_schemes(tx: Tx, launches: Sequence[Launch]) -> None:
+    """Before anything else is locked, as activations do: either the activation finds our tasks, or we find its scheme."""
+    now = tx.lock_schemes({asset_id for one in launches for asset_id in one.schemes})
+    for one in launches:
+        moved = [asset_id for asset_id, hash in one.schemes.items() if now.get(asset_id, hash) != hash]
+        if moved:
+            raise SchemeMoved(
+                f"plan {one.plan_hash}: asset {moved[0]} got another partition scheme since it was made, so that its keys may "
+                "mean other windows; plan again"
+            )
 
 
 def _tell(tx: Tx, launches: Sequence[Launch], runs: Sequence[RunId], made: Sequence[_Made]) -> None:

@@ -107,6 +107,7 @@ class Launch:
     priority: int = 0  # added to the priority of each task
     params: Mapping[str, Any] = field(default_factory=dict)
     keys_revision: int = 0  # which keys of dynamic schemes the run sees
+    schemes: Mapping[AssetId, str] = field(default_factory=dict)  # the hash of the partition scheme its cells are of
 
 
 @dataclass(frozen=True, slots=True)

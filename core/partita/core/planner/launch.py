@@ -9,6 +9,7 @@ from typing import Any
 from partita.assets import AssetKey, PartitionSet, PartitionSpace, RetrySpec
 from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.catalog.names import names_of
+from partita.core.catalog.schemes import scheme_hash
 from partita.core.duties.values import Launch, LaunchCell, LaunchTask, NewBackfill
 from partita.core.planner.pools import named_pools
 from partita.core.planner.tasks import PlanTask, plan_tasks
@@ -48,6 +49,7 @@ def to_launch(
         priority=priority,
         params=dict(plan.request.params),
         keys_revision=catalog.keys.revision,
+        schemes={asset.id: scheme_hash(asset.spec.partitions) for asset in map(catalog.asset, reasons)},
     )
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 
 from partita.assets import AssetKey, AssetSpec, PartitionsSpec, Snapshot, canonical_json, from_spec
+from partita.core.catalog.schemes import scheme_hash
 from partita.core.decide.cancel import cancel
 from partita.core.decide.schemes import rematch
 from partita.core.duties.consequences import Move, follow, write
@@ -29,11 +29,6 @@ class Rescheme:
     aside: int
     back: int
     cancelled: int
-
-
-def scheme_hash(spec: PartitionsSpec | None) -> str:
-    """What schemes are interned and compared by."""
-    return sha256(b"null" if spec is None else canonical_json(spec)).hexdigest()[:32]
 
 
 def take_schemes(

@@ -87,6 +87,10 @@ class DefinitionsTx(Protocol):
     def set_schemes(self, schemes: Mapping[AssetId, tuple[str, Any]]) -> None:
         """Notes the scheme of each asset as (hash, JSON); equal hashes are one scheme."""
 
+    def lock_schemes(self, ids: Iterable[AssetId]) -> dict[AssetId, str]:
+        """The hash of the scheme of each of these assets, as far as it is recorded. Waits for activations that define them;
+        those that come later wait for the end of this transaction."""
+
     def windowed_cells(self, asset_id: AssetId) -> list[CellWindow]:
         """All rows of `cell` of an asset, by partition: what was never published may be, with the window that its row has."""
 

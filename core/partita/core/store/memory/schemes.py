@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from partita.core.store.encode import as_stored
@@ -28,6 +28,12 @@ class SchemesPart(MemoryPart):
         for asset_id, (hash, _) in sorted(schemes.items()):
             if self._db.asset.get(asset_id) is not None:
                 self._db.asset.change(asset_id, scheme_id=known[hash])
+
+    def lock_schemes(self, ids: Iterable[AssetId]) -> dict[AssetId, str]:
+        rows = [row for one in sorted(set(ids)) if (row := self._db.asset.get(one)) is not None]
+        return {
+            row["id"]: self._db.scheme.rows[row["scheme_id"]]["hash"] for row in rows if row["scheme_id"] is not None
+        }
 
     def windowed_cells(self, asset_id: AssetId) -> list[CellWindow]:
         return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,12 @@ SET_SCHEMES = text("""
     UPDATE asset a SET scheme_id = s.id
     FROM unnest(CAST(:ids AS bigint[]), CAST(:hashes AS text[])) AS u(id, hash) JOIN scheme s ON s.hash = u.hash
     WHERE a.id = u.id
+""")
+
+# Two statements: the second one sees what an activation committed that the first one waited for.
+LOCK_ASSETS = text("SELECT id FROM asset WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id FOR SHARE")
+SCHEMES_OF = text("""
+    SELECT a.id, s.hash FROM asset a JOIN scheme s ON s.id = a.scheme_id WHERE a.id = ANY(CAST(:ids AS bigint[])) ORDER BY a.id
 """)
 
 WINDOWED_CELLS = text("""
@@ -94,6 +100,13 @@ class SchemesPart(PostgresPart):
             self._execute(INSERT_SCHEMES, hashes=fresh, specs=[to_json(specs[one]) for one in fresh])
         ids = sorted(schemes)
         self._execute(SET_SCHEMES, ids=ids, hashes=[schemes[one][0] for one in ids])
+
+    def lock_schemes(self, ids: Iterable[AssetId]) -> dict[AssetId, str]:
+        wanted = sorted(set(ids))
+        if not wanted:
+            return {}
+        self._rows(LOCK_ASSETS, ids=wanted)
+        return {row[0]: row[1] for row in self._rows(SCHEMES_OF, ids=wanted)}
 
     def windowed_cells(self, asset_id: AssetId) -> list[CellWindow]:
         return [

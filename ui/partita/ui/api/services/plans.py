@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from partita.assets import SelectionError
 from partita.core.catalog import Catalog
-from partita.core.duties.launch import launch
+from partita.core.duties.launch import PlanOutdated, launch
 from partita.core.duties.values import Launched, NewBackfill
 from partita.core.planner import Plan, PlanDiff, compare, decode_plan, encode_plan, plan, replan, sentence, to_launch
 from partita.core.planner import PlanRequest as CoreRequest
@@ -124,25 +124,30 @@ class PlanService:
         return LaunchView(run_id=launched.run_id, backfill_id=launched.backfill_id)
 
     def _launch(self, shown: Preview, request: LaunchRequest) -> Launched:
-        catalog = self._backend.catalogs.active()
-        with self._backend.store.read() as reader:
-            fresh = replan(catalog, reader, shown.plan, shown.catalog.keys)
+        catalog, fresh = self._replanned(shown)
         backfill = None
         if shown.intent == "backfill" or request.name or request.max_active:
             backfill = NewBackfill(request.name or _name(fresh), request.max_active, self._backend.who)
-        made = launch(
-            self._backend.store,
-            to_launch(
-                fresh,
-                catalog,
-                cause={"kind": self._backend.kind, "by": self._backend.who, "text": sentence(fresh)},
-                backfill=backfill,
-                lane="interactive" if backfill is None else "backfill",
-            ),
+        asked = to_launch(
+            fresh,
+            catalog,
+            cause={"kind": self._backend.kind, "by": self._backend.who, "text": sentence(fresh)},
+            backfill=backfill,
+            lane="interactive" if backfill is None else "backfill",
         )
+        try:
+            made = launch(self._backend.store, asked)
+        except PlanOutdated:
+            self._replanned(shown)  # a location was activated since we looked: this says what differs
+            raise
         with self._backend.store.begin() as tx:
             tx.audit(self._backend.who, "launch", {"plan": fresh.hash, "run": made.run_id, "cells": fresh.cell_count})
         return made
+
+    def _replanned(self, shown: Preview) -> tuple[Catalog, Plan]:
+        catalog = self._backend.catalogs.active()
+        with self._backend.store.read() as reader:
+            return catalog, replan(catalog, reader, shown.plan, shown.catalog.keys)
 
     def _load(self, plan_id: int) -> Preview:
         with self._backend.store.begin() as tx:
