@@ -83,6 +83,12 @@ test: $(STAMP) ui ## all tests but the long proofs, quick ones first
 conformance: $(STAMP) ## the conformance cases, per file (PARTITA_CASES=DIR: others of the same form)
 	@$(PY) -m tests.conformance
 
+.PHONY: simulate mutants
+simulate: $(STAMP) ## stories of the control plane on virtual time (SEEDS=n; SEED=n tells one again, traced)
+	@SEEDS="$(SEEDS)" SEED="$(SEED)" $(PY) -m tests.simulation
+mutants: $(STAMP) ## break production code in named ways: mutant, seed that caught it, law
+	@$(PY) -m tests.simulation.mutants
+
 .PHONY: bench
 bench: $(STAMP) ui ## every bench in its quick form
 	@for bench in bench/[a-z]*.py; do $(PY) "$$bench" --quick; done

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from tests.unit.duties.crashing import Crash, CrashingStore
+from tests.simulation.crashing import Crash, CrashingStore
 from tests.unit.duties.duty_world import START, World, no_log, report, step
 
 from partita.core.duties.admit import admit

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.integration.duties.conftest import Paused, PostgresWorld
 from tests.integration.store.pauses import in_thread, until_blocked
+from tests.simulation.invariants import check_invariants
 from tests.unit.duties.duty_world import PIN, WORKER, no_log, plan_of, report, step
-from tests.unit.duties.invariants import check_invariants
 
 from partita.core.duties.admit import admit
 from partita.core.duties.claim import claim

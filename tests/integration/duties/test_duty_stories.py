@@ -12,9 +12,9 @@ from threading import Event
 import pytest
 from tests.integration.duties.conftest import PostgresWorld
 from tests.integration.store.pauses import in_thread
-from tests.unit.duties.brute_force import brute_verdict
+from tests.simulation.brute_force import brute_verdict
+from tests.simulation.invariants import TERMINAL, check_invariants
 from tests.unit.duties.duty_world import PIN, gate, no_log, plan_of, report, step
-from tests.unit.duties.invariants import TERMINAL, check_invariants
 
 from partita.core.duties.admit import admit
 from partita.core.duties.claim import claim

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.duties.crashing import Crash, CrashingStore
+from tests.simulation.crashing import Crash, CrashingStore
 from tests.unit.duties.duty_world import World, gate, report, step
 
 from partita.core.duties.admit import admit

@@ -85,9 +85,8 @@ def test_a_failing_duty_is_tried_again_and_the_others_go_on(error: Exception) ->
         loop.stop()
 
 
-def test_a_duty_that_keeps_failing_says_so_and_pauses_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_duty_that_keeps_failing_says_so_and_pauses_longer() -> None:
     """A bug does not go away by asking again every second; what the database cannot answer is asked every second."""
-    monkeypatch.setattr("partita.core.runtime.duties.time.monotonic", lambda: 0.0)
     pauses: dict[str, list[float]] = {"bug": [], "away": []}
 
     def raising(error: Exception) -> Callable[[], bool]:
@@ -100,7 +99,7 @@ def test_a_duty_that_keeps_failing_says_so_and_pauses_longer(monkeypatch: pytest
         Duty("bug", raising(ValueError("first\nsecond")), NEVER_S),
         Duty("away", raising(Unavailable("gone")), NEVER_S),
     ]
-    loop, _ = loop_of(*duties)
+    loop = DutyLoop("test", duties, WakeHub("never connected"), clock=lambda: 0.0)
     for _ in range(8):
         for duty in duties:
             loop._perform(duty)
@@ -113,3 +112,31 @@ def test_a_duty_that_keeps_failing_says_so_and_pauses_longer(monkeypatch: pytest
     duties[0].run = lambda: False
     loop._perform(duties[0])
     assert loop.failing.keys() == {"away"}
+
+
+def test_turns_on_a_clock_of_the_callers() -> None:
+    """Without a thread: what is due now runs once, and the answer is when to come again."""
+    now = [0.0]
+    ran: list[str] = []
+
+    def run(name: str, *, more: bool) -> Callable[[], bool]:
+        def noted() -> bool:
+            ran.append(name)
+            return more
+
+        return noted
+
+    hub = WakeHub("never connected")
+    duties = [
+        Duty("often", run("often", more=False), 1.0),
+        Duty("woken", run("woken", more=False), NEVER_S, ("partita_a",), gap_s=0.5),
+    ]
+    loop = DutyLoop("test", duties, hub, clock=lambda: now[0])
+    assert loop.turn() == 1.0
+    assert ran == ["often", "woken"]
+    hub.wake_here(["partita_a"])
+    assert loop.turn() == 0.5
+    assert ran == ["often", "woken"], "it waits for the rest of its gap"
+    now[0] = 1.0
+    loop.turn()
+    assert ran == ["often", "woken", "often", "woken"]

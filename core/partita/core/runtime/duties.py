@@ -12,8 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
-from partita.core.runtime.wake import WakeHub
 from partita.core.store.port import Busy, Unavailable
 
 log = logging.getLogger(__name__)
@@ -40,12 +40,24 @@ class Duty:
     ended_at: float = float("-inf")
 
 
+class Subscribable(Protocol):
+    """What a loop needs of `WakeHub`."""
+
+    def subscribe(self, channels: Iterable[str], callback: Callable[[], None], /) -> None: ...
+
+
 class DutyLoop:
     """Runs its duties in one thread. `last_ms` holds how long each took, by name, `failing` how often in a row those fail that
-    do, and with what error (the System page shows both)."""
+    do, and with what error (the System page shows both).
 
-    def __init__(self, name: str, duties: Iterable[Duty], hub: WakeHub) -> None:
+    `clock` gives seconds that never go back. Without `start` nothing runs by itself: `turn` is the step of the thread.
+    """
+
+    def __init__(
+        self, name: str, duties: Iterable[Duty], hub: Subscribable, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._duties = list(duties)
+        self._clock = clock
         self.last_ms: dict[str, float] = {}
         self.failing: dict[str, tuple[int, str]] = {}
         self._event = threading.Event()
@@ -70,23 +82,27 @@ class DutyLoop:
 
         return wake
 
+    def turn(self) -> float:
+        """Runs each duty that is due, once; returns the seconds until the next is (none or less: at once)."""
+        for duty in self._duties:
+            if self._stopping:
+                break
+            if duty.woken and not duty.failures:
+                duty.due_at = min(duty.due_at, duty.ended_at + duty.gap_s)
+            if duty.due_at <= self._clock():
+                self._perform(duty)
+        return min(duty.due_at for duty in self._duties) - self._clock()
+
     def _run(self) -> None:
         while not self._stopping:
             self._event.clear()
-            for duty in self._duties:
-                if self._stopping:
-                    return
-                if duty.woken and not duty.failures:
-                    duty.due_at = min(duty.due_at, duty.ended_at + duty.gap_s)
-                if duty.due_at <= time.monotonic():
-                    self._perform(duty)
-            pause = min(duty.due_at for duty in self._duties) - time.monotonic()
-            if pause > 0:
+            pause = self.turn()
+            if pause > 0 and not self._stopping:
                 self._event.wait(pause)
 
     def _perform(self, duty: Duty) -> None:
         duty.woken = False
-        started = time.monotonic()
+        started = self._clock()
         try:
             more = duty.run()
         except (Busy, Unavailable) as error:
@@ -99,7 +115,7 @@ class DutyLoop:
             return
         duty.failures = 0
         self.failing.pop(duty.name, None)
-        duty.ended_at = time.monotonic()
+        duty.ended_at = self._clock()
         self.last_ms[duty.name] = (duty.ended_at - started) * 1000
         duty.due_at = duty.ended_at if more else duty.ended_at + duty.every_s
 
@@ -109,4 +125,4 @@ class DutyLoop:
         self.failing = {**self.failing, duty.name: (duty.failures, f"{why}: {first_line}")}
         if duty.failures in {1, 10} or duty.failures % 60 == 0:
             log.warning("duty %s (try %d): %s: %s", duty.name, duty.failures, why, first_line)
-        duty.due_at = time.monotonic() + pause_s
+        duty.due_at = self._clock() + pause_s

@@ -11,7 +11,6 @@ import logging
 import os
 import platform
 import threading
-from typing import Protocol
 
 from partita.core.automation import (
     Limits,
@@ -23,34 +22,15 @@ from partita.core.automation import (
 )
 from partita.core.catalog import CatalogCache
 from partita.core.cells import fold_pages
-from partita.core.duties.admit import admit
-from partita.core.duties.dynamic import expire_keys
-from partita.core.duties.explain import explain
-from partita.core.duties.leases import pulse, sweep
-from partita.core.duties.retries import wake_retries
-from partita.core.duties.runs import fold_tallies
 from partita.core.duties.values import Channel
+from partita.core.runtime.coordination import CHANGES, FLOOR_S, Coordination
 from partita.core.runtime.deployment import Deployment
 from partita.core.runtime.duties import Duty, DutyLoop
 from partita.core.runtime.locations import LocationSync
 
 log = logging.getLogger(__name__)
 
-_LOOK_S = 1.0
-_FLOOR_S = 20.0  # a duty that nobody wakes still has its look
 _NOTES_S = 15.0
-# Inside the process only: what `_look` found.
-_RETRIES, _LAPSED, _CHANGES, _QUEUED_FOR_LONG, _EXPIRED = "retries", "lapsed", "changes", "queued_for_long", "expired"
-
-
-class _Outcome(Protocol):
-    """What a duty reports: whom to wake, and whether it is worth calling again."""
-
-    @property
-    def channels(self) -> tuple[Channel, ...]: ...
-
-    @property
-    def more(self) -> bool: ...
 
 
 class Scheduler:
@@ -63,7 +43,9 @@ class Scheduler:
         self._hub = deployment.hub
         self._catalogs = catalogs
         self._holder = f"{platform.node()}-{os.getpid()}"
-        self._coordination = DutyLoop("coordination", self._coordination_duties(), self._hub)
+        self._duties = Coordination(deployment.store, deployment.hub)
+        notes = Duty("notes", self._note, _NOTES_S)
+        self._coordination = DutyLoop("coordination", [*self._duties.duties(), notes], self._hub)
         self._planning = DutyLoop("planning", self._planning_duties(), self._hub)
         self._sync = LocationSync(deployment.store, deployment.config, deployment.hub)
         self._sync_thread = threading.Thread(target=self._run_sync, name="locations", daemon=True)
@@ -84,68 +66,28 @@ class Scheduler:
 
     # ------------------------------------------------------------------ duties
 
-    def _coordination_duties(self) -> list[Duty]:
-        store = self._store
-        return [
-            Duty("look", self._look, _LOOK_S),
-            Duty("admit", lambda: self._told(admit(store)), _FLOOR_S, (Channel.SCHEDULED,)),
-            Duty("wake_retries", lambda: self._told(wake_retries(store)), _FLOOR_S, (_RETRIES,)),
-            Duty("fold_tallies", lambda: self._told(fold_tallies(store)), _FLOOR_S, (Channel.EVENT,), gap_s=0.2),
-            Duty("expire_keys", lambda: self._told(expire_keys(store)), _FLOOR_S, (_EXPIRED,)),
-            Duty("pulse", self._pulse, 1.0),
-            Duty("sweep", lambda: self._told(sweep(store)), _FLOOR_S, (_LAPSED,)),
-            Duty("explain", self._explain, _FLOOR_S, (_QUEUED_FOR_LONG,), gap_s=2.0),
-            Duty("notes", self._note, _NOTES_S),
-        ]
-
     def _planning_duties(self) -> list[Duty]:
         return [
-            Duty("automation", self._automate, _FLOOR_S, (Channel.TODO,)),
-            Duty("new_keys", self._new_keys, _FLOOR_S, (Channel.TODO,)),
-            Duty("rebuild", self._rebuild, _FLOOR_S, (Channel.TODO,)),
+            Duty("automation", self._automate, FLOOR_S, (Channel.TODO,)),
+            Duty("new_keys", self._new_keys, FLOOR_S, (Channel.TODO,)),
+            Duty("rebuild", self._rebuild, FLOOR_S, (Channel.TODO,)),
             Duty("tend_requests", lambda: tend_requests(self._store) < 0, 60.0),
-            Duty("replan", lambda: self._told(run_replans(self._store, self._catalogs)), _FLOOR_S, (Channel.TODO,)),
-            Duty("fold_pages", lambda: fold_pages(self._store) > 0, _FLOOR_S, (_CHANGES,), gap_s=5.0),
+            Duty("replan", self._replan, FLOOR_S, (Channel.TODO,)),
+            Duty("fold_pages", lambda: fold_pages(self._store) > 0, FLOOR_S, (CHANGES,), gap_s=5.0),
             Duty("expire_plans", self._expire_plans, 300.0),
         ]
 
-    def _look(self) -> bool:
-        """One statement a second asks for all duties: wake-ups may be lost, and some things become due by time alone."""
-        with self._store.read() as reader:
-            pending = reader.pending()
-        found = (
-            (pending.scheduled, Channel.SCHEDULED),
-            (pending.due_retries, _RETRIES),
-            (pending.tallies, Channel.EVENT),
-            (pending.automation or pending.replans or pending.rebuilds, Channel.TODO),
-            (pending.cell_changes, _CHANGES),
-            (pending.queued, _QUEUED_FOR_LONG),
-            (pending.lapsed, _LAPSED),
-            (pending.expired_keys, _EXPIRED),
-        )
-        self._hub.wake_here(channel for waits, channel in found if waits)
-        return False
-
     def _automate(self) -> bool:
-        return self._told(run_automation(self._store, self._catalogs, limits=self._limits))
+        return self._duties.told(run_automation(self._store, self._catalogs, limits=self._limits))
 
     def _new_keys(self) -> bool:
-        return self._told(run_new_keys(self._store, self._catalogs, limits=self._limits))
+        return self._duties.told(run_new_keys(self._store, self._catalogs, limits=self._limits))
 
     def _rebuild(self) -> bool:
-        return self._told(run_rebuilds(self._store, self._catalogs, limits=self._limits))
+        return self._duties.told(run_rebuilds(self._store, self._catalogs, limits=self._limits))
 
-    def _told(self, outcome: _Outcome) -> bool:
-        self._hub.wake(outcome.channels)
-        return outcome.more
-
-    def _pulse(self) -> bool:
-        pulse(self._store)
-        return False
-
-    def _explain(self) -> bool:
-        self._hub.wake(explain(self._store).channels)
-        return False
+    def _replan(self) -> bool:
+        return self._duties.told(run_replans(self._store, self._catalogs))
 
     def _expire_plans(self) -> bool:
         with self._store.begin(durable=False) as tx:

@@ -12,7 +12,7 @@ from partita.core.store.port import Tx
 T = TypeVar("T")
 
 
-class Crash(Exception):
+class Crash(BaseException):  # no loop that goes on after errors may catch it
     """The process is gone; what was not committed never was."""
 
 
@@ -34,17 +34,23 @@ class CrashingStore:
         return self._store.run(lambda tx: self._dies(work, tx))
 
     def _dies(self, work: Callable[[Tx], T], tx: Tx) -> T:
-        work(cast(Tx, _Counting(tx, self._operations)))
+        work(Counting.of(tx, self._operations))
         raise Crash  # done, and not committed
 
     def notify(self, channels: Iterable[str]) -> None:
         raise AssertionError("a duty never wakes anybody itself")
 
 
-class _Counting:
+class Counting:
+    """A transaction whose process dies at the operation after `operations`."""
+
     def __init__(self, tx: Tx, operations: int) -> None:
         self._tx = tx
         self._left = operations
+
+    @classmethod
+    def of(cls, tx: Tx, operations: int) -> Tx:
+        return cast(Tx, cls(tx, operations))
 
     def __getattr__(self, name: str) -> Any:
         if self._left == 0:

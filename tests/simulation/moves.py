@@ -1,0 +1,282 @@
+"""What one transaction may change: laws that compare the tables before and after it.
+
+`Watch` sees every commit of every process. It knows what the tests did from outside (which reports were sent, which
+workers were silent) and nothing of how the duties work.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tests.simulation.invariants import LAWS, TERMINAL, Row, Tables, slots_held
+
+from partita.core.duties.values import LEASE_S, AttemptResult
+from partita.core.store.encode import pool_set_of
+from partita.core.store.memory import MemoryStore
+
+TABLES = (
+    "task", "task_edge", "task_cell", "open_cell", "cell", "cell_cause", "run", "run_tally", "pool", "pool_slot",
+    "worker", "attempt", "event", "event_todo", "audit",
+)  # fmt: skip
+RENEW_S = LEASE_S / 5
+_QUIET = {"worker"}  # leases alone are no news for the laws
+_FAILURES = {"failed", "timed_out", "retry_later", "success", "skipped", "failed_for_good"}
+_LOSSES = {"lost", "cancelled"}
+
+
+class Broken(BaseException):
+    """A law does not hold. No loop that goes on after errors may catch it."""
+
+    def __init__(self, law: str, detail: str) -> None:
+        super().__init__(f"{law}: {detail}")
+        self.law = law
+        self.detail = detail
+
+
+@dataclass
+class History:
+    """What happened, as seen from outside."""
+
+    sent: dict[int, AttemptResult] = field(default_factory=dict)  # attempt -> the report that is its only one
+    ends: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))  # task -> how its attempts ended
+    cancelled_runs: dict[int, int] = field(default_factory=dict)  # run -> how many attempts it had by then
+    heard: dict[str, float] = field(default_factory=dict)  # worker -> the database's up time when it last renewed
+    retired: set[str] = field(default_factory=set)
+
+
+class Watch:
+    """The laws over the commits of one story."""
+
+    def __init__(self, memory: MemoryStore, clock: Callable[[], datetime]) -> None:
+        self._memory = memory
+        self._clock = clock
+        self.history = History()
+        self.up_s = 0.0  # how long the database has answered
+        self.steps = 0
+        self.aside = 0  # tasks that gave their slots back because nobody could run them
+        self._last: dict[str, dict[Any, Row]] = {}
+        self.before: Tables = {name: [] for name in TABLES}
+        self.reporting: frozenset[int] = frozenset()  # attempts whose report is being applied
+        self.look()
+
+    def forget_renewals(self) -> None:
+        """The database lost what was not durable: the last renewal of each worker may be among it."""
+        for worker in self.history.heard:
+            self.history.heard[worker] -= RENEW_S
+
+    def look(self) -> None:
+        """Checks every law after a commit."""
+        tables = self._memory.database.tables()
+        rows = {name: tables[name].rows for name in TABLES}
+        moved = {name for name in TABLES if rows[name] != self._last.get(name)}
+        if not moved:
+            return
+        self.steps += 1
+        self._last |= {name: dict(rows[name]) for name in moved}
+        after = dict(self.before) | {name: tables[name].sorted_rows() for name in moved}
+        before, self.before = self.before, after
+        self._check("a live lease is not judged", lambda: self._leases(before, after))
+        if moved <= _QUIET:
+            return
+        self._remember(before, after)
+        for name, moves in _MOVES.items():
+            self._check(name, lambda moves=moves: moves(before, after))  # type: ignore[misc]
+        for name, law in LAWS.items():
+            if name != "pools and caps hold":  # pools change their size here
+                self._check(name, lambda law=law: law(after))  # type: ignore[misc]
+        self._check("losses consume no retries", lambda: self._counts(after))
+        self._check("no retry comes early", lambda: self._retries(before, after))
+        self._check("nothing starts once cancelled", lambda: self._cancelled(after))
+
+    def _check(self, law: str, holds: Callable[[], None]) -> None:
+        try:
+            holds()
+        except AssertionError as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            raise Broken(law, str(error).partition("\n")[0] or where.line or "") from error
+
+    def _remember(self, before: Tables, after: Tables) -> None:
+        were = {row["id"]: row for row in before["attempt"]}
+        for row in after["attempt"]:
+            was = were.get(row["id"])
+            if row["finished_at"] is not None and (was is None or was["finished_at"] is None):
+                reported = self.history.sent[row["id"]].outcome.value if row["id"] in self.reporting else "lost"
+                self.history.ends[row["task_id"]].append(reported)
+        for run in after["run"]:
+            if run["cancel_requested_at"] is not None:
+                attempts = sum(row["run_id"] == run["id"] for row in after["attempt"])
+                self.history.cancelled_runs.setdefault(run["id"], attempts)
+
+    def _leases(self, before: Tables, after: Tables) -> None:
+        """Only a worker that could have renewed and did not is gone."""
+        were = {row["id"]: row for row in before["worker"]}
+        for row in after["worker"]:
+            was = were.get(row["id"])
+            if was is None or row["state"] != "gone" or was["state"] == "gone" or row["id"] in self.history.retired:
+                continue
+            silent_s = self.up_s - self.history.heard[row["id"]]
+            assert silent_s >= LEASE_S - 1e-6, f"{row['id']} is gone after {silent_s:.0f} s of silence"
+
+    def _counts(self, after: Tables) -> None:
+        for row in after["task"]:
+            if row["state"] not in TERMINAL:
+                ends = Counter(self.history.ends[row["id"]])
+                assert row["user_failures"] == sum(ends[end] for end in _FAILURES), f"task {row['id']}: {dict(ends)}"
+                assert row["infra_losses"] == sum(ends[end] for end in _LOSSES), f"task {row['id']}: {dict(ends)}"
+
+    def _retries(self, before: Tables, after: Tables) -> None:
+        now = {row["id"]: row["state"] for row in after["task"]}
+        for row in before["task"]:
+            self.aside += (row["state"], now[row["id"]]) == ("queued", "up_for_retry")
+            if row["state"] == "up_for_retry" and now[row["id"]] == "scheduled":
+                assert row["not_before"] <= self._clock(), f"task {row['id']}"
+
+    def _cancelled(self, after: Tables) -> None:
+        if self.history.cancelled_runs:
+            started = Counter(row["run_id"] for row in after["attempt"])
+            for run_id, attempts in self.history.cancelled_runs.items():
+                assert started[run_id] == attempts, f"run {run_id}"
+
+
+def _terminal_rows(before: Tables, after: Tables) -> None:
+    now = {row["id"]: row for row in after["task"]}
+    for row in before["task"]:
+        if row["state"] in TERMINAL:
+            assert now[row["id"]] == row, f"task {row['id']} was {row['state']}"
+    runs = {row["id"]: row for row in after["run"]}
+    for row in before["run"]:
+        if row["state"] != "running":
+            assert runs[row["id"]]["state"] == row["state"], f"run {row['id']} was {row['state']}"
+    attempts = {row["id"]: row for row in after["attempt"]}
+    for row in before["attempt"]:
+        if row["finished_at"] is not None:
+            assert attempts[row["id"]] == row, f"attempt {row['id']} had ended"
+
+
+def _publications(before: Tables, after: Tables) -> None:
+    """A cell moves only by the live attempt of the task that owns it, under that attempt's fence."""
+    tasks = {row["id"]: row for row in before["task"]}
+    attempts = {row["id"]: row for row in before["attempt"]}
+    owners = {(row["asset_id"], row["partition"]): row["task_id"] for row in before["open_cell"]}
+    were = {(row["asset_id"], row["partition"]): row for row in before["cell"]}
+    for row in after["cell"]:
+        key = (row["asset_id"], row["partition"])
+        was = were.get(key)
+        if was is None or all(row[name] == was[name] for name in ("published_attempt", "published_at", "data_version")):
+            continue
+        attempt = attempts[row["published_attempt"]]
+        task = tasks[attempt["task_id"]]
+        assert attempt["finished_at"] is None, f"{key} by attempt {attempt['id']}, which was {attempt['outcome']}"
+        assert task["state"] == "running", f"{key} by task {task['id']}, which was {task['state']}"
+        assert (task["attempt_id"], task["fence"]) == (attempt["id"], attempt["fence"]), f"{key}"
+        assert was["fence"] == attempt["fence"], f"{key} at fence {was['fence']} by one of {attempt['fence']}"
+        assert owners[key] == task["id"], f"{key} of task {owners[key]} by task {task['id']}"
+
+
+def _published_once(before: Tables, after: Tables) -> None:
+    if len(after["event"]) != len(before["event"]):
+        once = Counter(
+            (row["task_id"], row["asset_id"], row["partition"])
+            for row in after["event"]
+            if row["kind"] == "materialized"
+        )
+        twice = [key for key, n in once.items() if n > 1]
+        assert not twice, f"{twice}"
+
+
+def _fences(before: Tables, after: Tables) -> None:
+    """They only rise; while an attempt runs, its cells are at its fence."""
+    now = {(row["asset_id"], row["partition"]): row["fence"] for row in after["cell"]}
+    for row in before["cell"]:
+        assert now[row["asset_id"], row["partition"]] >= row["fence"]
+    running = {row["id"]: row["fence"] for row in after["task"] if row["state"] == "running"}
+    for row in after["task_cell"]:
+        if row["task_id"] in running and row["state"] == "pending":
+            assert now[row["asset_id"], row["partition"]] == running[row["task_id"]], f"task {row['task_id']}"
+
+
+def _pools(before: Tables, after: Tables) -> None:
+    """Nothing is admitted beyond a pool. One that was made smaller is left by those that were in it."""
+    held, was = slots_held(after), slots_held(before)
+    for pool in after["pool"]:
+        name = pool["name"]
+        assert held[name] <= max(pool["slots"], was[name]), f"{name}: {held[name]} of {pool['slots']}"
+
+
+def _fair(before: Tables, after: Tables) -> None:
+    """Whoever found too little room in a pool has reserved it: nobody behind took from it (priority, ready time, id).
+
+    One without a reason was not looked at: it became ready after the visit had begun, and the next one sees it.
+    """
+    now = {row["id"]: row for row in after["task"]}
+    waiting = sorted((row for row in before["task"] if row["state"] == "scheduled"), key=_order)
+    admitted = [row for row in waiting if now[row["id"]]["state"] == "queued"]
+    if not admitted:
+        return
+    slots = {row["name"]: row["slots"] for row in before["pool"]}
+    free = Counter(slots)
+    free.subtract(slots_held(before))
+    reserved: dict[str, int] = {}
+    last = _order(admitted[-1])
+    for row in waiting:
+        if _order(row) > last:
+            break
+        uses = pool_set_of(row["pool_set"])
+        if now[row["id"]]["state"] == "queued":
+            for use in uses:
+                assert use.name not in reserved, (
+                    f"task {row['id']} took {use.name} before task {reserved.get(use.name)}"
+                )
+                free[use.name] -= use.slots
+        elif now[row["id"]]["reason"] is not None and all(use.slots <= slots[use.name] for use in uses):
+            for use in uses:
+                if free[use.name] < use.slots:
+                    reserved.setdefault(use.name, row["id"])
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    return (-row["priority"], row["ready_at"], row["id"])
+
+
+def _requests(before: Tables, after: Tables) -> None:
+    """Every cell that a run asks for is its own, or somebody's who is recorded as making it for this run too."""
+    known = {row["id"] for row in before["run"]}
+    for run in after["run"]:
+        if run["id"] in known:
+            continue
+        own = {row["id"] for row in after["task"] if row["run_id"] == run["id"]}
+        found = {(row["asset_id"], row["partition"]) for row in after["task_cell"] if row["task_id"] in own}
+        found |= {(row["asset_id"], row["partition"]) for row in after["cell_cause"] if row["run_id"] == run["id"]}
+        assert {tuple(cell) for cell in run["request"]["cells"]} == found, f"run {run['id']}"
+
+
+def _events(before: Tables, after: Tables) -> None:
+    """Every event for a consumer waits for it, or was taken by it, once."""
+    wanted = {row["id"] for row in after["event"] if is_for_consumer(row)}
+    waiting = {row["event_id"] for row in after["event_todo"]}
+    taken = Counter(row["detail"]["event"] for row in after["audit"] if row["action"] == "consumed")
+    twice = [event for event, n in taken.items() if n > 1]
+    assert not twice, f"events {twice} were taken twice"
+    assert not waiting & taken.keys(), f"events {waiting & taken.keys()} were taken and still wait"
+    assert waiting | taken.keys() == wanted, f"events {wanted - waiting - taken.keys()} are lost"
+
+
+def is_for_consumer(row: Mapping[str, Any]) -> bool:
+    return row["kind"] == "plan" or (row["kind"] == "materialized" and not row["body"]["confirmed"])
+
+
+_MOVES: dict[str, Callable[[Tables, Tables], None]] = {
+    "terminal rows never change": _terminal_rows,
+    "only the live attempt publishes": _publications,
+    "a cell is published once": _published_once,
+    "fences hold": _fences,
+    "pools and caps hold": _pools,
+    "nobody overtakes a reserved pool": _fair,
+    "every request has an owner": _requests,
+    "no event is lost or doubled": _events,
+}
