@@ -60,6 +60,6 @@ def test_columns_are_those_of_the_last_row_of_each_cell(parts: list[list[CellRow
         there and row is not None and row.fingerprint_id == 2 for there, row in zip(published, cells, strict=True)
     ]
     total = np.ones(SPACE.size, dtype=np.uint64)
-    held.add_hashes(total, np.uint64(3))
+    held.add_hashes(total, np.uint64(3), np.empty_like(total))
     assert np.array_equal(total, held.hash * np.uint64(3) + np.uint64(1))
     assert ((held.hash > 0) == held.published).all()

@@ -23,7 +23,7 @@ from partita.core.catalog.names import names_of
 from partita.core.duties.launch import LaunchAgain, launch_in
 from partita.core.duties.values import Launch, Launched, ResolvedInputs
 from partita.core.planner.assemble import assemble
-from partita.core.planner.decide import Choice, reason_code
+from partita.core.planner.choices import Choice, reason_code
 from partita.core.planner.launch import to_launch
 from partita.core.planner.partition_words import partitions_text
 from partita.core.planner.values import PlanRequest, Reason

@@ -27,7 +27,7 @@ class Link(NamedTuple):
 class Moment:
     """Spaces and links at `as_of`. A race between threads only looks something up twice."""
 
-    __slots__ = ("__weakref__", "_edges", "_links", "_spaces", "as_of", "catalog")
+    __slots__ = ("__weakref__", "_edges", "_links", "_plain", "_spaces", "as_of", "catalog")
 
     def __init__(self, catalog: Catalog, as_of: datetime) -> None:
         self.catalog = catalog
@@ -35,6 +35,7 @@ class Moment:
         self._spaces: dict[AssetKey, PartitionSpace] = {}
         self._edges: dict[tuple[int, int, int], EdgeMap] = {}
         self._links: dict[AssetKey, tuple[Link, ...]] = {}
+        self._plain: dict[AssetKey, bool] = {}
 
     def space(self, key: AssetKey) -> PartitionSpace:
         """The partitions of an asset that exist."""
@@ -49,6 +50,16 @@ class Moment:
         if known is None:
             links = [Link(one, self.edge(asset.key, one)) for one in asset.inputs]
             known = self._links[asset.key] = tuple(links)
+        return known
+
+    def plain(self, asset: CatalogAsset) -> bool:
+        """Whether an asset needs nothing but the same partition of other assets, and external ones that are there."""
+        known = self._plain.get(asset.key)
+        if known is None:
+            known = self._plain[asset.key] = not asset.unresolved and all(
+                (edge.same and one.upstream != asset.key) or (one.external and not edge.any_absent)
+                for one, edge in self.links(asset)
+            )
         return known
 
     def edge(self, consumer: AssetKey, one: CatalogInput) -> EdgeMap:

@@ -22,8 +22,6 @@ from partita.core.cells.values import OUTCOME_SHIFT, PUBLISHED, CellBlock, Outco
 
 Codes = npt.NDArray[np.uint8]
 Ids = npt.NDArray[np.uint32]
-
-
 _ORDINARY = bytes([PUBLISHED | Outcome.PUBLISHED << OUTCOME_SHIFT])
 Recorded = Literal["fingerprint", "dependency"]
 
@@ -71,33 +69,50 @@ class Held:
             _lay(found, place, (column != today) & (column != 0))
         return None if found is None else found & self.published
 
-    def add_hashes(self, total: Hashes, factor: np.uint64) -> None:
-        """Add `hash` times a factor to `total`; laid out first only where a later block overrides an earlier one."""
+    def lay_published(self, row: Bools) -> None:
+        """Mark the published cells in `row`, where nothing is marked so far, and keep it as `published`."""
+        if self.ordinary and self._apart:
+            for place in self._places:
+                row[place] = True
+        else:
+            row[:] = self.published
+        self.published = row
+
+    def add_hashes(self, total: Hashes, factor: np.uint64, spare: Hashes) -> None:
+        """Add `hash` times a factor to `total`; laid out first only where a later block overrides an earlier one.
+
+        `spare` is as long as `total`, and written to.
+        """
         if not self._apart:
             total += self.hash * factor
             return
         for place, block in zip(self._places, self._blocks, strict=True):
             if isinstance(place, slice):
                 part = total[place]
-                np.add(part, block.hash * factor, out=part)
+                np.add(part, np.multiply(block.hash, factor, out=spare[: len(part)]), out=part)
             else:
                 total[place] += block.hash * factor
 
     def consumed_another(self, expected: Hashes) -> Bools:
         """The published cells whose inputs hold something else than what they were made from."""
-        if not self._apart:
-            found: Bools = self._column("digest", np.uint64) != expected
-        else:
-            found = np.zeros(self.space.size, dtype=np.bool_)
-            for place, block in zip(self._places, self._blocks, strict=True):
-                found[place] = expected[place] != block.digest
-        found &= self.published
+        found = np.zeros(self.space.size, dtype=np.bool_)
+        self.lay_consumed_another(expected, found)
         return found
+
+    def lay_consumed_another(self, expected: Hashes, row: Bools) -> None:
+        """Mark the cells of `consumed_another` in `row`, where nothing is marked so far."""
+        if not self._apart:
+            np.not_equal(self._column("digest", np.uint64), expected, out=row)
+        else:
+            for place, block in zip(self._places, self._blocks, strict=True):
+                row[place] = expected[place] != block.digest
+        if not (self._apart and self.ordinary):  # else nothing without a version has been marked
+            row &= self.published
 
     @Lazy
     def ordinary(self) -> bool:
         """Whether every cell that has a row was published by its last attempt."""
-        return all(block.flags.tobytes().count(_ORDINARY) == len(block.flags) for block in self._blocks)
+        return all(block.flags.tobytes() == _all_ordinary(len(block.flags)) for block in self._blocks)
 
     @Lazy
     def any_open(self) -> bool:
@@ -156,10 +171,20 @@ class Constant(Held):
         """Published, without any attempt."""
         return np.full(self.space.size, PUBLISHED, dtype=np.uint8)
 
+    def lay_published(self, row: Bools) -> None:
+        """Mark every cell."""
+        row[:] = True
+        self.published = row
+
 
 @lru_cache(maxsize=64)
 def _repeated(value: int, n: int) -> bytes:
     return np.full(n, value, dtype="<u4").tobytes()
+
+
+@lru_cache(maxsize=64)
+def _all_ordinary(n: int) -> bytes:
+    return _ORDINARY * n
 
 
 def _lay(over: npt.NDArray[Any], place: Place, column: npt.NDArray[Any]) -> None:

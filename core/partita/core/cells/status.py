@@ -76,9 +76,7 @@ class AssetStatus:
     @Lazy
     def stale_data(self) -> Bools:
         """The inputs hold other versions than those consumed."""
-        if self.asset.external:
-            return nothing(self.space.size)
-        return self.held.consumed_another(self._statuses.expected_digest(self.asset))
+        return self._statuses.stale_data(self.asset)
 
     @Lazy
     def stale_dependencies(self) -> Bools:
@@ -170,6 +168,7 @@ class Statuses:
         self._held: dict[AssetKey, Held] = {}
         self._direct: dict[AssetKey, AssetStatus] = {}
         self._full: dict[AssetKey, AssetStatus] = {}
+        self._stale_data: dict[AssetKey, Bools] = {}
         self._ids: dict[str, int] = {}
 
     def prefetch(self, keys: Iterable[AssetKey], *, ancestors: bool) -> None:
@@ -191,8 +190,10 @@ class Statuses:
         """The status by the cell and its direct upstreams; `upstream_stale` is left empty."""
         known = self._direct.get(key)
         if known is None:
-            self._read([one for one in dict.fromkeys((key, *self._upstreams(key))) if one not in self._held])
-            known = self._direct[key] = AssetStatus(self, self.catalog.asset(key), self._held[key])
+            asset = self.catalog.asset(key)
+            unread = [one for one in (key, *(one.upstream for one in asset.inputs)) if one not in self._held]
+            self._read(list(dict.fromkeys(unread)))
+            known = self._direct[key] = AssetStatus(self, asset, self._held[key])
         return known
 
     def status(self, key: AssetKey) -> AssetStatus:
@@ -204,18 +205,37 @@ class Statuses:
                 self._full[one] = self._spread(one)
         return self._full[key]
 
+    def stale_data(self, asset: CatalogAsset) -> Bools:
+        """The published cells whose inputs hold other versions than those consumed."""
+        known = self._stale_data.get(asset.key)
+        if known is None:
+            held = self.held(asset.key)
+            known = nothing(held.space.size)
+            if not asset.external:
+                known = held.consumed_another(self.expected_digest(asset))
+            self._stale_data[asset.key] = known
+        return known
+
+    def note_stale_data(self, key: AssetKey, found: Bools) -> None:
+        """What `stale_data` will say of an asset: worked out beside others (`stack.py`)."""
+        self._stale_data[key] = found
+
     def expected_digest(self, asset: CatalogAsset) -> Hashes:
         """Per cell the digest of what its inputs hold now, modulo 2^64."""
         total = np.zeros(self.space(asset.key).size, dtype=np.uint64)
+        self.add_expected(asset, total, np.empty_like(total))
+        return total
+
+    def add_expected(self, asset: CatalogAsset, total: Hashes, spare: Hashes) -> None:
+        """Add that digest to `total`; `spare` is as long, and written to."""
         for one, edge in self.links(asset):
             factor = _factor(one.upstream_id, one.name)
             if one.external:
                 total += edge.sums(self.catalog.constant_hashes(one.upstream, self.as_of)) * factor
             elif edge.same:
-                self.held(one.upstream).add_hashes(total, factor)
+                self.held(one.upstream).add_hashes(total, factor, spare)
             else:
                 total += edge.sums(self.held(one.upstream).hash) * factor
-        return total
 
     def space(self, key: AssetKey) -> PartitionSpace:
         """The partitions of an asset that exist."""

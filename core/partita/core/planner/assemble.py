@@ -7,19 +7,22 @@ partitions: partitions that need other members are other tasks, in a planned ste
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from partita.assets import AssetKey, PartitionSet, PartitionSpace
-from partita.core.catalog import Catalog, CatalogAsset, Moment, StepKey, set_of
-from partita.core.catalog.edges import Bools, EdgeMap, Ints, Levels, in_order, levels_of
+from partita.assets import AssetKey, PartitionSet, PartitionSpace, SingleBatchSpec
+from partita.core.catalog import Catalog, CatalogAsset, Moment, StepKey
+from partita.core.catalog.edges import Bools, EdgeMap, Ints, Levels, in_order, levels_of, nothing
+from partita.core.cells.stack import rows_at_once, together
 from partita.core.planner.batches import batches_of, one_level_each
-from partita.core.planner.decide import REASONS, Choice
+from partita.core.planner.choices import REASONS, Choice
 from partita.core.planner.encode import plan_hash
+from partita.core.planner.rows import SharedSets, runs_of_rows
 from partita.core.planner.sequences import OneEach, Runs, compact, task_of_each
-from partita.core.planner.values import Blocked, Plan, PlannedAsset, PlannedStep, PlanRequest
+from partita.core.planner.stacks import Above, by_depth, chosen_of
+from partita.core.planner.values import Blocked, Plan, PlannedAsset, PlannedStep, PlanRequest, Reason
 
 
 def assemble(
@@ -28,8 +31,8 @@ def assemble(
     """The plan of these choices; `because`, pools, estimate and `joined` are still empty."""
     moment = catalog.at(request.as_of)
     assembly = _Assembly(moment, choices)
-    steps = tuple(one for members in catalog.steps_of(choices) for one in assembly.steps(members[0].step, members))
-    assets = tuple(assembly.asset(catalog.assets[key]) for key in catalog.graph.sort(choices))
+    steps = assembly.steps(catalog.steps_of(choices))
+    assets = tuple(map(assembly.asset, catalog.graph.sort(choices)))
     snapshots = _snapshots(catalog, [*choices, *(one.key for one in blocked)])
     found = _ordered(catalog, blocked)
     return Plan(
@@ -60,26 +63,95 @@ class _Assembly:
         self._waves: dict[AssetKey, Levels] = {}
         """Of the assets decided so far, the wave of each cell; -1 for cells that are not planned."""
         self._top = 0
-        self._sets: dict[tuple[int, bytes], PartitionSet] = {}
+        self._sets = SharedSets()
+        self._stacked: dict[AssetKey, PlannedAsset] = {}
 
-    def asset(self, asset: CatalogAsset) -> PlannedAsset:
-        """The planned cells of an asset by reason."""
-        choice = self._choices[asset.key]
+    def steps(self, steps: Sequence[Sequence[CatalogAsset]]) -> tuple[PlannedStep, ...]:
+        """The tasks of these steps, given in topological order."""
+        found: dict[AssetKey, Iterable[PlannedStep]] = {}
+        for depth in by_depth(self._moment, steps):
+            for size, assets in depth.alike.items():
+                single = [one for one in assets if isinstance(one.spec.batch, SingleBatchSpec)]
+                for at in range(0, len(single), rows_at_once(size)):
+                    chunk = single[at : at + rows_at_once(size)]
+                    found.update((one.assets[0], (one,)) for one in self._stack(chunk, size))
+                for asset in assets:
+                    if asset.key not in found:
+                        found[asset.key] = list(self.step(asset.step, (asset,)))
+            for members in depth.steps:
+                found[members[0].key] = list(self.step(members[0].step, members))
+        return tuple(one for members in steps for one in found[members[0].key])
+
+    def asset(self, key: AssetKey) -> PlannedAsset:
+        """The planned cells of an asset by reason, once its step is there."""
+        known = self._stacked.get(key)
+        if known is not None:
+            return known
+        choice = self._choices[key]
         occur = np.flatnonzero(np.bincount(choice.reason)[1:]).tolist()
         if len(occur) == 1:
-            by_reason = {REASONS[occur[0]]: self._set(choice.run)}
+            by_reason = {REASONS[occur[0]]: self._sets.of(choice.run)}
         else:
-            by_reason = {REASONS[code]: self._set(choice.reason == code + 1) for code in occur}
+            by_reason = {REASONS[code]: self._sets.of(choice.reason == code + 1) for code in occur}
+        return self._planned(key, by_reason, self._sets.of(choice.conditional))
+
+    def _planned(
+        self, key: AssetKey, by_reason: Mapping[Reason, PartitionSet], conditional: PartitionSet
+    ) -> PlannedAsset:
+        catalog = self._moment.catalog
         return PlannedAsset(
-            key=asset.key,
-            asset_id=asset.id,
-            size=len(choice.run),
+            key=key,
+            asset_id=catalog.assets[key].id,
+            size=len(self._choices[key].run),
             by_reason=by_reason,
-            conditional=self._set(choice.conditional),
-            keys=self._moment.catalog.keys_digest(asset.key),
+            conditional=conditional,
+            keys=catalog.keys_digest(key),
         )
 
-    def steps(self, key: StepKey, members: Sequence[CatalogAsset]) -> Iterator[PlannedStep]:
+    def _stack(self, assets: Sequence[CatalogAsset], size: int) -> list[PlannedStep]:
+        """`step` and `asset` for stacked assets with a task for each partition, all at once."""
+        choices = [self._choices[asset.key] for asset in assets]
+        run = together([choice.run for choice in choices])
+        here = self._waves_of_rows(assets, run)
+        cells = self._sets.of_rows(run)
+        waves = runs_of_rows(here, run)
+        unsure = chosen_of(assets, size, {one.key: self._choices[one.key].conditional for one in assets})
+        conditional, alike = [self._sets.of(nothing(size))] * len(assets), unsure is nothing(size)
+        if not alike:
+            conditional = self._sets.of_rows(unsure)
+            maybe = runs_of_rows(unsure, run)
+        reasons: list[dict[Reason, PartitionSet]] = [{} for _ in assets]
+        reason = together([choice.reason for choice in choices])
+        for code, name in enumerate(REASONS, 1):
+            mine = reason == code
+            rows = np.flatnonzero(mine.any(axis=1))
+            for row, chosen in zip(rows.tolist(), self._sets.of_rows(mine[rows]), strict=True):
+                reasons[row][name] = chosen
+        for row, asset in enumerate(assets):
+            self._waves[asset.key] = here[row]
+            self._stacked[asset.key] = self._planned(asset.key, reasons[row], conditional[row])
+        return [
+            PlannedStep(
+                step=asset.step,
+                assets=(asset.key,),
+                batches=OneEach(cells[row]),
+                waves=waves[row],
+                conditional=Runs(((False, len(cells[row])),)) if alike else maybe[row],
+            )
+            for row, asset in enumerate(assets)
+        ]
+
+    def _waves_of_rows(self, assets: Sequence[CatalogAsset], run: Bools) -> Levels:
+        """The wave of each cell, -1 for cells that are not planned."""
+        after = np.full(run.shape, -1, dtype=np.min_scalar_type(-self._top - 2))
+        for rows, above in Above.of(assets, run.shape[1]).each(self._waves):
+            after[rows] = np.maximum(after[rows], above)
+        after += 1
+        here = np.where(run, after, after.dtype.type(-1))
+        self._top = max(self._top, int(here.max()))
+        return here
+
+    def step(self, key: StepKey, members: Sequence[CatalogAsset]) -> Iterator[PlannedStep]:
         """The tasks of a step and their waves; of a subsettable group one part for each set of members."""
         planned = [asset for asset in members if asset.key in self._choices]
         if not planned:
@@ -144,7 +216,7 @@ class _Assembly:
     def _batches(
         self, space: PartitionSpace, members: Sequence[CatalogAsset], run: Bools, levels: Ints | None
     ) -> Sequence[PartitionSet]:
-        batches = batches_of(members[0].spec.batch, space, self._set(run))
+        batches = batches_of(members[0].spec.batch, space, self._sets.of(run))
         return compact(batches if levels is None else one_level_each(batches, levels))
 
     def _keep(self, members: Sequence[CatalogAsset], here: Levels, top: int) -> None:
@@ -179,13 +251,6 @@ class _Assembly:
         surely = np.zeros(len(batches), dtype=np.bool_)
         surely[task_of_each(batches, int(np.count_nonzero(run)))[~unsure[run]]] = True
         return Runs.of_array(~surely)
-
-    def _set(self, mask: Bools) -> PartitionSet:
-        asked = (len(mask), np.packbits(mask).tobytes())
-        known = self._sets.get(asked)
-        if known is None:
-            known = self._sets[asked] = set_of(mask)
-        return known
 
 
 def _waves_of_tasks(

@@ -9,49 +9,25 @@ itself (`members.py`). Minimal: nothing else is planned.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from partita.assets import AssetKey
 from partita.core.catalog import Catalog, CatalogAsset, CatalogInput, set_of
 from partita.core.catalog.edges import Bools, EdgeMap, in_order, nothing
 from partita.core.cells.status import AssetStatus, Statuses
+from partita.core.planner.choices import Decided, Deciding, choose, either
+from partita.core.planner.decide_stack import decide_stack
 from partita.core.planner.members import Member, Read, settle
+from partita.core.planner.stacks import in_waves
 from partita.core.planner.targets import Targets, follows, wanted
-from partita.core.planner.values import Blocked, Reason
+from partita.core.planner.values import Blocked
 
-Reasons = npt.NDArray[np.uint8]
 _Block = tuple[AssetKey, Bools, str, CatalogInput]
 """Cells of an asset that cannot run, why, and the input that it is about."""
-REASONS = tuple(Reason)
 _CELLS_NAMED = 100  # of more blocked cells nobody is told which partitions they miss
 _KEYS_NAMED = 3
-_CODE = {reason: index + 1 for index, reason in enumerate(REASONS)}
-
-
-def reason_code(reason: Reason) -> int:
-    """The number of a reason in `Choice.reason`."""
-    return _CODE[reason]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """The planned cells of one asset: `run` as a mask, the reason of each as an index + 1 into REASONS (0: not planned),
-    and those that run only if an upstream changes."""
-
-    run: Bools
-    reason: Reasons
-    conditional: Bools
-
-
-@dataclass(slots=True)
-class Decided:
-    """`choices` in topological order of steps; assets without planned cells are left out."""
-
-    choices: dict[AssetKey, Choice] = field(default_factory=dict)
-    blocked: list[Blocked] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,48 +56,29 @@ class _Draft:
     """Of these, the ones whose inputs will change whatever comes out: a missing upstream is made."""
 
 
-@dataclass(slots=True)
-class _Deciding:
-    """What is known of the steps that are decided already, worked out once for all their consumers."""
-
-    statuses: Statuses
-    targets: Targets
-    decided: Decided
-    refused: dict[AssetKey, Bools] = field(default_factory=dict)
-    """Cells that would run but are blocked; assets without any are left out."""
-    made: dict[AssetKey, Bools] = field(default_factory=dict)
-    """Missing cells that will run; assets without any are left out."""
-    gone: dict[AssetKey, Bools | None] = field(default_factory=dict)
-    """Cells that are not there and will not be; None for no cell."""
-
-    def gone_of(self, one: CatalogInput) -> Bools | None:
-        """The upstream cells of an input that nobody will be able to read."""
-        if one.external:
-            return None
-        key = one.upstream
-        if key not in self.gone:
-            gone: Bools = ~self.statuses.present(one)
-            above = self.decided.choices.get(key)
-            if above is not None:
-                gone &= ~above.run
-            self.gone[key] = gone if gone.any() else None
-        return self.gone[key]
-
-
 def decide(catalog: Catalog, statuses: Statuses, targets: Targets) -> Decided:
     """Choose the cells of a plan."""
-    deciding = _Deciding(statuses, targets, Decided())
+    deciding = Deciding(statuses, targets, Decided())
     asked_for = {**targets.added, **targets.cells}.keys()
     statuses.prefetch(asked_for, ancestors=False)
-    for members in catalog.steps_of(asked_for):
-        if len(members) > 1 and members[0].spec.subsettable:
-            _decide_members(deciding, members)
-        else:
-            _decide_step(deciding, members)
+    steps = catalog.steps_of(asked_for)
+    for wave in in_waves(statuses, steps):
+        for stack in wave.stacks:
+            for asset in decide_stack(deciding, stack):
+                _decide_step(deciding, (asset,))
+        for members in wave.steps:
+            if len(members) > 1 and members[0].spec.subsettable:
+                _decide_members(deciding, members)
+            else:
+                _decide_step(deciding, members)
+    choices = deciding.decided.choices
+    deciding.decided.choices = {
+        asset.key: choices[asset.key] for members in steps for asset in members if asset.key in choices
+    }
     return deciding.decided
 
 
-def _decide_step(deciding: _Deciding, members: Sequence[CatalogAsset]) -> None:
+def _decide_step(deciding: Deciding, members: Sequence[CatalogAsset]) -> None:
     decided = deciding.decided
     drafts = [_draft(deciding, asset) for asset in members]
     run: Bools = drafts[0].asked | drafts[0].follows
@@ -153,13 +110,13 @@ def _decide_step(deciding: _Deciding, members: Sequence[CatalogAsset]) -> None:
         if not run.any():
             return
     for draft in drafts:
-        decided.choices[draft.asset.key] = _choice(draft, run, alone=len(drafts) == 1)
+        decided.choices[draft.asset.key] = choose(draft, run, alone=len(drafts) == 1)
         makes = run & draft.status.missing
         if makes.any():
             deciding.made[draft.asset.key] = makes
 
 
-def _decide_members(deciding: _Deciding, members: Sequence[CatalogAsset]) -> None:
+def _decide_members(deciding: Deciding, members: Sequence[CatalogAsset]) -> None:
     """The members of a subsettable group: each where it is needed."""
     decided = deciding.decided
     drafts = [_draft(deciding, asset) for asset in members]
@@ -183,7 +140,7 @@ def _decide_members(deciding: _Deciding, members: Sequence[CatalogAsset]) -> Non
         if live.any():
             draft.asked = draft.asked | settled.included[at]
             draft.follows, draft.surely = settled.follows[at], settled.surely[at]
-            decided.choices[key] = _choice(draft, live, alone=True)
+            decided.choices[key] = choose(draft, live, alone=True)
             deciding.made[key] = live & draft.status.missing
     runs = {draft.asset.key: run for draft, run in zip(drafts, settled.run, strict=True)}
     # Only now: which cells of a member are missing is known once all are decided.
@@ -193,7 +150,7 @@ def _decide_members(deciding: _Deciding, members: Sequence[CatalogAsset]) -> Non
         _note_blocked(deciding, drafts[one_read.reader].asset.key, mask, "upstream_missing", one)
 
 
-def _inside(deciding: _Deciding, drafts: Sequence[_Draft]) -> tuple[list[CatalogInput], list[Read]]:
+def _inside(deciding: Deciding, drafts: Sequence[_Draft]) -> tuple[list[CatalogInput], list[Read]]:
     """What the members of a group read of each other and of themselves."""
     at = {draft.asset.key: index for index, draft in enumerate(drafts)}
     found = [
@@ -212,17 +169,17 @@ def _member(draft: _Draft, stopped: Bools) -> Member:
     return Member(draft.asked, draft.may, draft.follows, draft.surely, published, there, stopped)
 
 
-def _reach(deciding: _Deciding, drafts: Sequence[_Draft]) -> Bools:
+def _reach(deciding: Deciding, drafts: Sequence[_Draft]) -> Bools:
     """The partitions in which any member was chosen."""
     reach = nothing(drafts[0].status.space.size)
     for cells in (deciding.targets.cells, deciding.targets.added):
         for draft in drafts:
             chosen = cells.get(draft.asset.key)
-            reach = reach if chosen is None else _either(reach, chosen)
+            reach = reach if chosen is None else either(reach, chosen)
     return reach
 
 
-def _upstreams(deciding: _Deciding, drafts: Sequence[_Draft]) -> tuple[list[_Block], list[_Own]]:
+def _upstreams(deciding: Deciding, drafts: Sequence[_Draft]) -> tuple[list[_Block], list[_Own]]:
     """What the upstreams of a step keep from running, and its dependencies on itself."""
     inside = {draft.asset.key for draft in drafts}
     blocked: list[_Block] = []
@@ -236,7 +193,7 @@ def _upstreams(deciding: _Deciding, drafts: Sequence[_Draft]) -> tuple[list[_Blo
     return blocked, own
 
 
-def _draft(deciding: _Deciding, asset: CatalogAsset) -> _Draft:
+def _draft(deciding: Deciding, asset: CatalogAsset) -> _Draft:
     statuses, targets = deciding.statuses, deciding.targets
     status = statuses.direct(asset.key)
     size = status.space.size
@@ -244,29 +201,24 @@ def _draft(deciding: _Deciding, asset: CatalogAsset) -> _Draft:
     for cells, mode in ((targets.cells, targets.mode), (targets.added, targets.mode_of_added())):
         chosen = cells.get(asset.key)
         if chosen is not None:
-            asked = _either(asked, chosen & wanted(status, mode))
-            may = _either(may, chosen) if follows(mode) else may
+            asked = either(asked, chosen & wanted(status, mode))
+            may = either(may, chosen) if follows(mode) else may
     own = False
     for one, edge in statuses.links(asset):
         if one.upstream == asset.key:
             own = True
         elif (above := deciding.decided.choices.get(one.upstream)) is not None:
-            changed = _either(changed, edge.any(above.run))
+            changed = either(changed, edge.any(above.run))
             made = deciding.made.get(one.upstream)
             if made is not None:
-                surely = _either(surely, edge.any(made))
+                surely = either(surely, edge.any(made))
     follow = changed & may if changed is not nothing(size) else changed
     if own:
         follow, surely = follow.copy(), surely.copy()
     return _Draft(asset, status, asked, may, follow, surely)
 
 
-def _either(left: Bools, right: Bools) -> Bools:
-    """Both; where the left is no cell at all, the right itself."""
-    return right if left is nothing(len(left)) else left | right
-
-
-def _missing_above(deciding: _Deciding, one: CatalogInput, edge: EdgeMap) -> Iterator[tuple[Bools, str, CatalogInput]]:
+def _missing_above(deciding: Deciding, one: CatalogInput, edge: EdgeMap) -> Iterator[tuple[Bools, str, CatalogInput]]:
     if edge.any_absent:
         yield edge.absent, "upstream_absent", one
     gone = deciding.gone_of(one)
@@ -304,32 +256,7 @@ def _along(own: Sequence[_Own], run: Bools, may: Bools, stopped: Bools) -> list[
     return ends
 
 
-def _choice(draft: _Draft, run: Bools, *, alone: bool) -> Choice:
-    """The reasons of one member. A member that is fresh runs because its group does."""
-    status = draft.status
-    none = nothing(len(run))
-    reason = np.full(len(run), _CODE[Reason.FORCED], dtype=np.uint8)
-    _put(reason, _CODE[Reason.STALE_DATA], draft.follows)
-    if (run & ~_either(status.failed, status.missing)).any():  # else nobody asks whether they are stale
-        _put(reason, _CODE[Reason.STALE_DATA], status.stale_data)
-        _put(reason, _CODE[Reason.STALE_DEPENDENCIES], status.stale_dependencies)
-        _put(reason, _CODE[Reason.STALE_CODE], status.stale_code)
-    _put(reason, _CODE[Reason.MISSING], status.missing)
-    _put(reason, _CODE[Reason.FAILED], status.failed)
-    reason *= run
-    conditional = none if draft.follows is none else run & draft.follows & ~(draft.asked | draft.surely)
-    if not alone:  # a fresh member runs only because another may: then it is as unsure as that one
-        conditional = run & ~(status.missing | status.stale | status.failed | draft.asked | draft.surely)
-    return Choice(run if alone else run.copy(), reason, conditional)
-
-
-def _put(reasons: Reasons, code: int, mask: Bools) -> None:
-    """Give these cells a reason, whatever they had. Changes `reasons`."""
-    if mask is not nothing(len(mask)):
-        np.copyto(reasons, np.uint8(code), where=mask)
-
-
-def _note_blocked(deciding: _Deciding, key: AssetKey, mask: Bools, reason: str, one: CatalogInput) -> None:
+def _note_blocked(deciding: Deciding, key: AssetKey, mask: Bools, reason: str, one: CatalogInput) -> None:
     if not mask.any():
         return
     absent: tuple[str, ...] = ()
@@ -341,7 +268,7 @@ def _note_blocked(deciding: _Deciding, key: AssetKey, mask: Bools, reason: str, 
     deciding.decided.blocked.append(Blocked(key, set_of(mask), reason, one.upstream, absent))
 
 
-def _missing_keys(deciding: _Deciding, key: AssetKey, mask: Bools, one: CatalogInput) -> tuple[str, ...]:
+def _missing_keys(deciding: Deciding, key: AssetKey, mask: Bools, one: CatalogInput) -> tuple[str, ...]:
     """The partitions of the upstream that keep these cells from running, when they are few; else none."""
     statuses = deciding.statuses
     ordinals = np.flatnonzero(mask)

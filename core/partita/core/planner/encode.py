@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from hashlib import sha256
+from json.encoder import encode_basestring
 from typing import Any
 
 from partita.assets import AssetKey, PartitionSet
@@ -81,7 +82,7 @@ class _Texts:
 
 
 def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return encode_basestring(value)  # what `json.dumps` comes to for a text, without asking what it is
 
 
 def encode_plan(plan: Plan) -> bytes:

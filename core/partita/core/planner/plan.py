@@ -15,12 +15,14 @@ import numpy as np
 from partita.assets import AssetKey, PartitaError
 from partita.core.catalog import Catalog, StepKey
 from partita.core.catalog.dynamic import KeysAt
+from partita.core.catalog.edges import nothing
 from partita.core.catalog.inputs import upstream_cells
 from partita.core.cells.status import Statuses
 from partita.core.cells.values import CellDetail, CellsReader
 from partita.core.cells.why import moved_upstreams
 from partita.core.planner.assemble import assemble
-from partita.core.planner.decide import Decided, decide
+from partita.core.planner.choices import Decided
+from partita.core.planner.decide import decide
 from partita.core.planner.diff import PlanDiff, compare
 from partita.core.planner.diff_keys import keys_difference
 from partita.core.planner.estimate import Durations, estimate
@@ -153,7 +155,8 @@ def _because(statuses: Statuses, reader: CellsReader, found: Plan) -> dict[Asset
 
 def _first_stale(statuses: Statuses, one: PlannedAsset) -> int | None:
     """The first cell that is planned because its inputs moved already."""
-    moved = np.flatnonzero(statuses.direct(one.key).stale_data).tolist()
+    stale = statuses.stale_data(statuses.catalog.assets[one.key])
+    moved = [] if stale is nothing(len(stale)) else np.flatnonzero(stale).tolist()
     return next((at for at in moved if at in one.by_reason[Reason.STALE_DATA]), None)
 
 

@@ -18,6 +18,7 @@ from partita.assets.partitions.time import TimeSpace
 from partita.assets.selection import select_assets
 from partita.core.catalog import Catalog, mask_of, set_of
 from partita.core.catalog.edges import Bools, everything, nothing
+from partita.core.cells.stack import Stack
 from partita.core.cells.status import AssetStatus, Statuses
 from partita.core.planner.values import DEFAULT_MODE, MODES, PlanRequest
 
@@ -62,8 +63,8 @@ def find_targets(catalog: Catalog, statuses: Statuses, request: PlanRequest) -> 
     return Targets(selected, request.mode, added)
 
 
-def wanted(status: AssetStatus, mode: tuple[str, ...]) -> Bools:
-    """The cells that a mode asks for."""
+def wanted(status: AssetStatus | Stack, mode: tuple[str, ...]) -> Bools:
+    """The cells that a mode asks for; of a stack row by row, or one row that stands for all."""
     if "all" in mode:
         return everything(status.space.size)
     asked: list[Bools] = [getattr(status, word) for word in ("missing", "failed", "stale") if word in mode]
