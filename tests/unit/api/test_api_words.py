@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita.assets import Daily, Dynamic, Hourly, Monthly, Multi, PartitionSet, Static, TimeWindows, Weekly, space_of
-from partita.core.cells import STATES
+from partita.core.cells import STATES, Shown, counts_of
 from partita.ui.api.services.asset_views import cadence_of, fresh_to, next_due, ranges_text
-from partita.ui.api.services.board import Shown, counts_of, moved
+from partita.ui.api.services.board import moved
 from partita.ui.api.services.health import SYMPTOMS, components
 from partita.ui.api.services.run_views import progress
 from partita.ui.api.services.strips import edges_of, parse_where, strip_of, tallies_of
@@ -120,12 +120,12 @@ def test_three_dimensions_show_two_and_count_the_third_together() -> None:
     space = space_of(Multi(a=Static("x", "y"), day=Daily("2013-01-01", end="2013-01-04"), b=Static("p", "q", "r")), AT)
     codes = np.full(space.size, MISSING, dtype=np.uint8)
     codes[space.ordinal_of('["y","2013-01-02","q"]')] = FRESH
-    strip = strip_of(Shown(space, codes), lo=None, hi=None, buckets=10, where={})
+    strip = strip_of(Shown(space, codes, codes > 0), lo=None, hi=None, buckets=10, where={})
     assert strip.row_dim == "a"
     assert strip.buckets[1].counts == {"fresh": 1, "missing": 5}
     assert strip.rows is not None
     assert [row.buckets[1] for row in strip.rows] == [{"missing": 3}, {"fresh": 1, "missing": 2}]
-    fixed = strip_of(Shown(space, codes), lo=None, hi=None, buckets=10, where={"a": "y", "b": "q"})
+    fixed = strip_of(Shown(space, codes, codes > 0), lo=None, hi=None, buckets=10, where={"a": "y", "b": "q"})
     assert (fixed.rows, [one.counts for one in fixed.buckets]) == (None, [{"missing": 1}, {"fresh": 1}, {"missing": 1}])
 
 

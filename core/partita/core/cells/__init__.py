@@ -1,9 +1,10 @@
 """The status of cells, by asset as arrays, from packed pages and what is not folded into them yet."""
 
 from partita.core.cells.fold import fold_pages
+from partita.core.cells.kept import Kept, Shown
 from partita.core.cells.live import Live, Moved
 from partita.core.cells.old import HeldBack, held_back
-from partita.core.cells.status import STATES, AssetStatus, Statuses, bucket_counts, counts, where
+from partita.core.cells.status import STATES, AssetStatus, Statuses, bucket_counts, counts, counts_of, where
 from partita.core.cells.values import (
     CellBlock,
     CellDetail,
@@ -23,14 +24,17 @@ __all__ = [
     "CellRow",
     "CellsReader",
     "HeldBack",
+    "Kept",
     "Live",
     "Moved",
     "OpenCell",
     "Outcome",
+    "Shown",
     "Statuses",
     "Why",
     "bucket_counts",
     "counts",
+    "counts_of",
     "fold_pages",
     "held_back",
     "where",

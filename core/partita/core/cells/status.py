@@ -7,7 +7,7 @@ Owns these rules; reads only through `CellsReader`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -202,7 +202,7 @@ class Statuses:
             todo = self._not_known_above(key)
             self._read([one for one in todo if one not in self._held])
             for one in sorted(todo, key=self.catalog.order.__getitem__):
-                self._full[one] = self._spread(one)
+                self._full[one] = self.below(one, lambda up: self._full[up].lacking)
         return self._full[key]
 
     def stale_data(self, asset: CatalogAsset) -> Bools:
@@ -296,7 +296,8 @@ class Statuses:
         if texts:
             self._ids.update(self._reader.fingerprint_ids(texts))
 
-    def _spread(self, key: AssetKey) -> AssetStatus:
+    def below(self, key: AssetKey, lacking: Callable[[AssetKey], Bools]) -> AssetStatus:
+        """The whole status of an asset, given the lacking cells of each of its upstreams."""
         direct = self.direct(key)
         bad: Bools | None = None
         own: list[EdgeMap] = []
@@ -304,7 +305,7 @@ class Statuses:
             if one.upstream == key:
                 own.append(edge)
             elif not one.external:
-                above = edge.any(self._full[one.upstream].lacking)
+                above = edge.any(lacking(one.upstream))
                 bad = above if bad is None else bad | above
         if own:
             holds = (direct.missing & ~direct.skipped) | direct.stale
@@ -327,6 +328,11 @@ def _open_code(owner: OpenCell) -> int:
 def counts(status: AssetStatus, chosen: PartitionSet | None = None) -> dict[str, int]:
     """How many cells show each state; only states that occur."""
     return _named(_tally(status.shown, chosen))
+
+
+def counts_of(codes: Codes) -> dict[str, int]:
+    """`counts` of indexes into STATES, whatever the shape of the array."""
+    return _named(np.bincount(codes.ravel(), minlength=len(STATES)))
 
 
 def bucket_counts(status: AssetStatus, edges: Iterable[tuple[int, int]]) -> list[dict[str, int]]:

@@ -29,10 +29,10 @@ from partita.assets.scheme_specs import DimensionPairSpec
 from partita.assets.specs import BatchSpec, CheckSpec
 from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.cells import STATES
+from partita.core.cells.held import Codes
 from partita.core.planner import range_text
 from partita.ui.api.models import DimensionView, Neighbour, PartitionsView
 from partita.ui.api.models.base import Cadence, PartitionsKind
-from partita.ui.api.services.board import Codes
 
 _KEYS_SHOWN = 200
 _RUNS_SHOWN = 6

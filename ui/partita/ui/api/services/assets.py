@@ -15,7 +15,7 @@ import numpy as np
 from partita.assets import AssetKey, CheckSpec, PartitaError, PartitionSet, UnknownPartition, select_assets
 from partita.core.catalog import Catalog, CatalogAsset, set_of
 from partita.core.catalog.dynamic import dynamic_parts
-from partita.core.cells import STATES, HeldBack
+from partita.core.cells import STATES, HeldBack, Shown, counts_of
 from partita.core.store.queries import api_assets as sql
 from partita.core.store.queries import api_system
 from partita.core.store.queries.api_read import Row, rows
@@ -45,7 +45,7 @@ from partita.ui.api.models import (
 )
 from partita.ui.api.services import asset_views as views
 from partita.ui.api.services.base import Backend
-from partita.ui.api.services.board import Board, Shown, counts_of
+from partita.ui.api.services.board import Board
 from partita.ui.api.services.cells import CellService, one_partition
 from partita.ui.api.services.strips import parse_where, strip_of
 from partita.ui.api.services.verdict import verdict_of

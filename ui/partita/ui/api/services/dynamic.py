@@ -17,6 +17,7 @@ from partita.assets.partitions.multi import ProductSpace
 from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.catalog.dynamic import DynamicScheme, cells_of_keys, dynamic_parts
 from partita.core.catalog.edges import mask_of
+from partita.core.cells import counts_of
 from partita.core.duties.dynamic import KeysChanged, add_keys, remove_keys
 from partita.core.store.queries import dynamic_read as sql
 from partita.core.store.queries.api_read import Row, number, rows
@@ -35,7 +36,7 @@ from partita.ui.api.models import (
 )
 from partita.ui.api.problems import NotFound
 from partita.ui.api.services.base import Backend
-from partita.ui.api.services.board import Board, counts_of
+from partita.ui.api.services.board import Board
 from partita.ui.api.services.words import plural
 
 _NAMED = 3

@@ -9,10 +9,10 @@ import numpy as np
 
 from partita.assets import PartitionSpace, SelectionError, suggest
 from partita.assets.partitions.multi import ProductSpace
-from partita.core.cells import STATES
+from partita.core.cells import STATES, Shown
+from partita.core.cells.held import Codes
 from partita.ui.api.models import Bucket, Strip, StripRow
 from partita.ui.api.services.asset_views import cadence_of, zone_of
-from partita.ui.api.services.board import Codes, Shown
 
 ROWS_SHOWN = 200
 
