@@ -89,14 +89,18 @@ simulate: $(STAMP) ## stories of the control plane on virtual time (SEEDS=n; SEE
 mutants: $(STAMP) ## break production code in named ways: mutant, seed that caught it, law
 	@$(PY) -m tests.simulation.mutants
 
+# What the benches share, and what one of them starts, is no bench.
+BENCHES = $(filter-out bench/harness.py bench/noop_worker.py,$(sort $(wildcard bench/*.py)))
+
 .PHONY: bench
-bench: $(STAMP) ui ## every bench in its quick form
-	@for bench in bench/[a-z]*.py; do $(PY) "$$bench" --quick; done
+bench: $(STAMP) ui ## every bench in its quick form; all run, and it fails when one of them broke
+	@broken=; for bench in $(BENCHES); do $(PY) "$$bench" --quick || broken="$$broken $$bench"; done; \
+	if [ -n "$$broken" ]; then echo "broken:$$broken"; exit 1; fi
 
 .PHONY: prove
 prove: $(STAMP) ui ## the long proofs: the year, kill tests at scale, benches in full
 	$(PYTEST) -m prove --timeout=3600 tests
-	@for bench in bench/[a-z]*.py; do $(PY) "$$bench"; done
+	@for bench in $(BENCHES); do $(PY) "$$bench" || exit 1; done
 
 # --- generators -------------------------------------------------------------------------------------------------------
 

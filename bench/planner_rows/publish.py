@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import harness
+import psutil
 import psycopg
 from psycopg.sql import SQL, Identifier
 
@@ -15,12 +17,14 @@ from partita.assets import AssetSpec, Daily, Snapshot, StepSpec, asset_key, cano
 from partita.core.catalog import Catalog, CatalogInputs, load_catalog
 from partita.core.cells.fold import FOLD_CHANGES, fold_pages
 from partita.core.cells.pages import joined, rows_equal
+from partita.core.config import load_config
 from partita.core.duties.admit import admit
 from partita.core.duties.claim import claim
 from partita.core.duties.finish import finish
 from partita.core.duties.launch import launch
 from partita.core.duties.leases import register
 from partita.core.duties.values import AttemptResult, CellOutcome, CellResult, Claimed
+from partita.core.embedded import EmbeddedPostgres
 from partita.core.planner import PlanRequest, plan, to_launch
 from partita.core.store.open import migrate, open_store
 from partita.core.store.postgres.store import PostgresStore
@@ -34,29 +38,41 @@ WORKER = WorkerId("bench")
 
 
 @dataclass(slots=True)
-class Spent:
-    """Seconds, by what they were spent on."""
+class Took:
+    """Seconds by the clock, and of the processors: of this process and of the database's together."""
 
-    publishing: float = 0.0
-    folding: float = 0.0
+    clock: float = 0.0
+    cpu: float = 0.0
+
+
+@dataclass(slots=True)
+class Spent:
+    """What the time went into. `worked` tells the seconds of the processors until now."""
+
+    worked: Callable[[], float]
+    publishing: Took = field(default_factory=Took)
+    folding: Took = field(default_factory=Took)
 
 
 def publish_pages(bench: harness.Bench, *, quick: bool) -> None:
     """100,000 cells, each an attempt of its own, finished up to 1,000 at a time; the fold duty visits after as many as it
     takes at once, which is about how often the scheduler lets it."""
     assets = (1, 2, 4) if quick else (10, 32, 100)
-    with served() as (_, url):
-        found = [published(database(url, f"size_{count}"), count) for count in assets]
+    with served() as (folder, url):
+        found = [published(folder, database(url, f"size_{count}"), count) for count in assets]
     cells = [count * DAYS for count in assets]
     shown = " / ".join(
-        f"{n:,}: {one.publishing:.1f} + {one.folding:.1f} s" for n, one in zip(cells, found, strict=True)
+        f"{n:,}: {one.publishing.clock:.1f} + {one.folding.clock:.1f} s" for n, one in zip(cells, found, strict=True)
     )
     last = found[-1]
+    worked = (
+        f"{last.publishing.cpu:.1f} + {last.folding.cpu:.1f} s, {100 * last.folding.cpu / last.publishing.cpu:.1f} %"
+    )
     bench.below(
         "publish_pages",
         f"folding beside publishing, {cells[-1]:,} cells one by one ({shown}; growth of folding"
-        f" {growth(cells, [one.folding for one in found]):.2f})",
-        100 * last.folding / last.publishing,
+        f" {growth(cells, [one.folding.clock for one in found]):.2f}; processors with the database's {worked})",
+        100 * last.folding.clock / last.publishing.clock,
         "%",
         20,
     )
@@ -69,17 +85,23 @@ def database(url: str, name: str) -> str:
     return url.replace("/partita?", f"/{name}?")
 
 
-def published(url: str, assets: int) -> Spent:
+def published(folder: Path, url: str, assets: int) -> Spent:
     """Every cell of so many assets published and folded; the pages are what rebuilding them gives."""
     migrate(url)
     store = open_store(url)
     try:
-        return _published(store, assets)
+        return _published(store, assets, Spent(_worked(folder)))
     finally:
         store.close()
 
 
-def _published(store: PostgresStore, assets: int) -> Spent:
+def _worked(folder: Path) -> Callable[[], float]:
+    """Tells the seconds of the processors: of this process, and of the embedded Postgres of a project's folder."""
+    server = psutil.Process(EmbeddedPostgres(load_config(folder, environ={}).postgres).pid)
+    return lambda: time.process_time() + harness.cpu_seconds([server, *server.children(recursive=True)])
+
+
+def _published(store: PostgresStore, assets: int, spent: Spent) -> Spent:
     pins = _defined(store, assets)
     with store.read() as reader:
         catalog = load_catalog(reader)
@@ -91,16 +113,15 @@ def _published(store: PostgresStore, assets: int) -> Spent:
     check(len(claimed) == made.task_count, "every task is claimed")
     # Day by day, as they come in life: every batch touches every asset.
     results = [_result(one) for one in sorted(claimed, key=lambda one: one.cells[0].cell.partition)]
-    spent = Spent()
     for start in range(0, len(results), AT_ONCE):
         batch = results[start : start + AT_ONCE]
-        with _timed(spent, "publishing"):
+        with _timed(spent.publishing, spent.worked):
             finished = finish(store, batch)
         if (start + AT_ONCE) % FOLD_CHANGES == 0:
-            with _timed(spent, "folding"):
+            with _timed(spent.folding, spent.worked):
                 fold_pages(store)
         check(len(finished.applied) == len(batch), "every attempt is published")
-    with _timed(spent, "folding"):
+    with _timed(spent.folding, spent.worked):
         while fold_pages(store):
             pass
     _check(store, catalog, made.task_count)
@@ -163,7 +184,8 @@ def _check(store: PostgresStore, catalog: Catalog, cells: int) -> None:
 
 
 @contextmanager
-def _timed(spent: Spent, what: str) -> Iterator[None]:
-    began = time.perf_counter()
+def _timed(took: Took, worked: Callable[[], float]) -> Iterator[None]:
+    began, before = time.perf_counter(), worked()
     yield
-    setattr(spent, what, getattr(spent, what) + time.perf_counter() - began)
+    took.clock += time.perf_counter() - began
+    took.cpu += worked() - before

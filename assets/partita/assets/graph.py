@@ -166,7 +166,8 @@ class AssetGraph:
 
     def location_of(self, key: str) -> str:
         """The location that defines an asset."""
-        return self._locations[self.asset(key).key]
+        found = self._locations.get(AssetKey(key))
+        return self._locations[self.asset(key).key] if found is None else found
 
     def partitions_of(self, key: str) -> PartitionsDef | None:
         """The partition definition of an asset; None when it is unpartitioned."""

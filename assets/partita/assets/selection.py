@@ -204,11 +204,12 @@ class _Parser:
                 rule=f"attributes are {', '.join(_FIELDS)}",
                 fix=suggest(field, _FIELDS),
             )
-        values = {key: list(read(spec, self._graph.location_of(key))) for key, spec in self._graph.assets.items()}
-        matches = _glob(value)
-        found = frozenset(key for key, mine in values.items() if any(map(matches, mine)))
+        graph, matches = self._graph, _glob(value)
+        found = frozenset(
+            key for key, spec in graph.assets.items() if any(map(matches, read(spec, graph.location_of(key))))
+        )
         if not found:
-            known = sorted({one for mine in values.values() for one in mine})
+            known = sorted({one for key, spec in graph.assets.items() for one in read(spec, graph.location_of(key))})
             raise SelectionError(f"no asset has {field} {value!r}", fix=suggest(value, known))
         return found
 

@@ -25,6 +25,7 @@ from partita.assets import Mapping as PartitionMapping
 from partita.core.catalog.catalog import Catalog
 from partita.core.catalog.dynamic import dynamic_parts
 from partita.core.catalog.identity import follow_renames
+from partita.core.catalog.loading import uncollected
 from partita.core.catalog.values import StoredSnapshot
 from partita.core.decide.identity import rename_problems
 from partita.core.store.values import AssetId, LocationId, SnapshotId
@@ -57,6 +58,11 @@ def check_activation(snapshots: Iterable[Snapshot], as_of: datetime) -> None:
 
 def activation_problems(snapshots: Iterable[Snapshot], as_of: datetime) -> list[str]:
     """Every problem of the union, in a stable order; mappings are checked at `as_of`."""
+    with uncollected():  # the union is in memory as a whole, and so is the graph that is made of it
+        return _problems(snapshots)
+
+
+def _problems(snapshots: Iterable[Snapshot]) -> list[str]:
     union = follow_renames(sorted(snapshots, key=lambda one: one.location))
     owners: dict[AssetKey, str] = {}
     problems: list[str] = []
@@ -68,10 +74,10 @@ def activation_problems(snapshots: Iterable[Snapshot], as_of: datetime) -> list[
     problems += rename_problems(declared_keys(union))
     if problems:
         return problems
-    problems += _dynamic_problems(union)
+    mappings = _Mappings()
+    problems += _dynamic_problems(union, mappings)
     assets = {spec.key: spec for snapshot in union for spec in snapshot.assets}
     loaded = {snapshot.location for snapshot in union}
-    mappings = _Mappings()
     for snapshot in union:
         for spec in snapshot.assets:
             problems += _input_problems(spec, assets, owners, loaded, mappings)
@@ -107,13 +113,13 @@ def declared_keys(snapshots: Iterable[Snapshot]) -> dict[AssetKey, tuple[AssetKe
     return {spec.key: spec.renamed_from for one in snapshots for spec in one.assets}
 
 
-def _dynamic_problems(union: Iterable[Snapshot]) -> list[str]:
+def _dynamic_problems(union: Iterable[Snapshot], mappings: _Mappings) -> list[str]:
     """A dynamic scheme is one thing under its name: its keys are shared, so its cap and time to live are."""
     known: dict[str, tuple[DynamicPartitions, AssetKey]] = {}
     found: list[str] = []
     for snapshot in union:
         for spec in snapshot.assets:
-            for part in dynamic_parts(from_spec(spec.partitions)):
+            for part in dynamic_parts(mappings.scheme(spec)):
                 first, key = known.setdefault(part.name, (part, spec.key))
                 if first != part:
                     found.append(

@@ -21,11 +21,22 @@ def read_snapshot(body: bytes) -> Snapshot:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """No automatic collections inside. They are switched per process: of pauses that overlap, the first one ends all."""
+    """No automatic collections inside. They are switched per process: of pauses that overlap, the first one ends all.
+
+    What was made inside counts as old afterwards: a collection of what is young does not visit it three times first.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_on:
+            _grow_old()
             gc.enable()
+
+
+def _grow_old() -> None:
+    """All objects join the oldest generation, without a visit. Nothing happens where somebody keeps objects frozen."""
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
