@@ -1,8 +1,8 @@
 """How fast the model and the planner think, at three sizes with the growth exponent.
 
 In one process without a database, apart from the plans of a cold process and the publications: those have a Postgres of their
-own. A figure is the best of several calls, warm unless it says cold; the answers are checked before they are printed. A growth
-of 0 means that size costs nothing, 1 that it costs in proportion.
+own. A figure is the best of several calls (with --quick of one), warm unless it says cold; the answers are checked before they
+are printed. A growth of 0 means that size costs nothing, 1 that it costs in proportion.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ON_POSTGRES = (plan_cold, publish_pages)
 
 def main() -> None:
     options = harness.options(__doc__ or "")
-    bench = harness.Bench("planner", {"processes": 1, "repeats": 5 if options.quick else 25, "peer": peer()})
+    bench = harness.Bench("planner", {"processes": 1, "repeats": 1 if options.quick else 25, "peer": peer()})
     for row in ROWS:
         row(bench)
     for measured in ON_POSTGRES:
