@@ -64,6 +64,12 @@ class Watch:
         self.reporting: frozenset[int] = frozenset()  # attempts whose report is being applied
         self.look()
 
+    def renewed(self, worker: str) -> None:
+        """A lease that is taken after the clock was set back, and before a pulse has seen it, may be short by as much: the
+        next gap is measured from a pulse that lies ahead."""
+        ahead_s = (self._memory.database.db_pulse.rows[1]["last_ok"] - self._clock()).total_seconds()
+        self.history.heard[worker] = self.up_s - max(ahead_s, 0.0)
+
     def forget_renewals(self) -> None:
         """The database lost what was not durable: the last renewal of each worker may be among it."""
         for worker in self.history.heard:

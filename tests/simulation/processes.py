@@ -203,7 +203,7 @@ class WorkerProcess(Process):
         self.hub.wake(swept.channels)
 
     def _heard(self) -> None:
-        self.around.watch.history.heard[self.id] = self.around.watch.up_s
+        self.around.watch.renewed(self.id)
         self._renews_at = self.around.seconds + RENEW_S
 
     def _renew(self) -> None:
