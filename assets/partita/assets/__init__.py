@@ -112,6 +112,7 @@ from partita.assets.specs import (
     TriggerRule,
     UpToBatchSpec,
     canonical_json,
+    reserved_pool,
     snapshot_hash,
 )
 
@@ -220,6 +221,7 @@ __all__ = [
     "previous_fires",
     "product_set",
     "reaches_back",
+    "reserved_pool",
     "select_assets",
     "self_levels",
     "self_mapping",

@@ -147,6 +147,15 @@ class PoolUse(Spec):
     slots: int = Field(1, ge=1)
 
 
+def reserved_pool(name: str) -> bool:
+    """Whether this is the name of a cap, which no pool of people may have.
+
+    >>> reserved_pool("warehouse"), reserved_pool("all"), reserved_pool("asset:orders")
+    (False, True, True)
+    """
+    return name == "all" or name.startswith(("asset:", "location:", "backfill:"))
+
+
 class SourceRef(Spec):
     """Where a definition stands; `file` is relative to the root of its location.
 
@@ -198,7 +207,7 @@ class AssetSpec(Spec):
     """One asset. `fingerprint` is what staleness compares, `dependency_hash` covers upstreams, names and mappings.
 
     `subsettable`: its step can make some of its assets without the others. `renamed_from` are keys that it had before, the
-    nearest first.
+    nearest first. `max_active` caps its tasks that are queued or running.
 
     >>> orders = AssetSpec(key="raw/orders", group="shop", partitions=to_spec(Daily("2026-03-01")))
     >>> orders.key, orders.kind, orders.batch, from_spec(orders.partitions).tz
@@ -222,6 +231,7 @@ class AssetSpec(Spec):
     retries: RetrySpec = RetrySpec()
     timeout_s: float | None = None
     pools: tuple[PoolUse, ...] = ()
+    max_active: int | None = Field(default=None, ge=1)
     priority: int = 0
     trigger_rule: TriggerRule = "all_success"
     batch: BatchSpec = SingleBatchSpec()

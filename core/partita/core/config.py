@@ -11,11 +11,11 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from partita.assets import PartitaError, suggest
+from partita.assets import PartitaError, reserved_pool, suggest
 
 FILE_NAME = "partita.toml"
 
@@ -37,6 +37,7 @@ class LocationConfig(_Section):
     python: Path | None = None
     address: str | None = None
     env: Mapping[str, str] = Field(default_factory=dict)
+    max_running: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
     def _loadable(self) -> Self:
@@ -74,6 +75,12 @@ class AutomationConfig(_Section):
     approval_days: float = Field(default=14.0, gt=0)
 
 
+class LimitsConfig(_Section):
+    """At most `max_running` tasks hold slots at once, of all locations together; None = only pools limit it."""
+
+    max_running: int | None = Field(default=None, ge=1)
+
+
 class DevConfig(_Section):
     """`partita dev`: with `reload` it loads a location again when a module under its root changes."""
 
@@ -92,7 +99,8 @@ class Config(_Section):
     code_server: ServerConfig = ServerConfig()
     dev: DevConfig = DevConfig()
     automation: AutomationConfig = AutomationConfig()
-    pools: Mapping[str, int] = Field(default_factory=dict)
+    limits: LimitsConfig = LimitsConfig()
+    pools: Mapping[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_name_each(self) -> Self:
@@ -100,6 +108,16 @@ class Config(_Section):
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise ValueError(f"location `{min(twice)}` is configured twice; give each [[location]] a name of its own")
+        return self
+
+    @model_validator(mode="after")
+    def _no_caps_as_pools(self) -> Self:
+        for name in self.pools:
+            if reserved_pool(name):
+                raise ValueError(
+                    f"pool `{name}` has the name of a cap; caps are `max_running` under [limits] and [[location]], and "
+                    "`max_active` of assets and backfills"
+                )
         return self
 
     @property

@@ -20,6 +20,7 @@ from partita.assets import (
     TimePartitions,
     TriggerRule,
     asset_key,
+    reserved_pool,
     suggest,
 )
 from partita.sdk.collector import CallSite, caller, current
@@ -79,6 +80,7 @@ def asset(
     retries: RetryPolicy | None = None,
     timeout: Duration | None = None,
     pool: Pool | None = None,
+    max_active: int | None = None,
     priority: int = 0,
     trigger_rule: TriggerRule = "all_success",
     batch: Batch = SINGLE,
@@ -113,8 +115,9 @@ def asset(
     history, versions and settings go over to the new one. `deps` are upstream assets that are only waited for. `io` names the IO
     manager that stores what is returned ("lake" by default; None: the function stores it itself). `partition_columns`
     says which column holds which dimension's key when one task makes several partitions. `timeout` limits one attempt.
-    `pool` is a name or {name: slots}. `trigger_rule` says when it runs, given how the upstream tasks of its run ended: after
-    all of them succeeded unless given. `on_code_change="rebuild"` lets automation make the asset's history again when its code
+    `pool` is a name or {name: slots}; `max_active` is how many of its tasks may hold slots at once, over all runs.
+    `trigger_rule` says when it runs, given how the upstream tasks of its run ended: after all of them succeeded unless given.
+    `on_code_change="rebuild"` lets automation make the asset's history again when its code
     or its dependencies change; "ignore" leaves it as it is. An automatic request of more than `automatic_limit` cells waits
     for a person (the deployment's limit unless given). `code_version` replaces the fingerprint of the code. Raises
     DefinitionError.
@@ -154,6 +157,7 @@ def multi_asset(
     retries: RetryPolicy | None = None,
     timeout: Duration | None = None,
     pool: Pool | None = None,
+    max_active: int | None = None,
     priority: int = 0,
     trigger_rule: TriggerRule = "all_success",
     batch: Batch = SINGLE,
@@ -194,6 +198,7 @@ def multi_asset(
         retries,
         timeout,
         pool,
+        max_active,
         priority,
         trigger_rule,
         batch,
@@ -389,6 +394,7 @@ class _Options:
     retries: RetryPolicy | None = None
     timeout: Duration | None = None
     pool: Pool | None = None
+    max_active: int | None = None
     priority: int = 0
     trigger_rule: TriggerRule = "all_success"
     batch: Batch = SINGLE
@@ -489,6 +495,7 @@ def _step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, Out],
             on_code_change=checked_on_code_change(options.on_code_change, owner),
             automatic_limit=checked_limit(options.automatic_limit, owner),
             pools=pools,
+            max_active=options.max_active,
             timeout_s=said.timeout_s if options.timeout is None else seconds(options.timeout, what=f"{owner}: timeout"),
             priority=options.priority,
             trigger_rule=_checked_rule(options.trigger_rule, owner),
@@ -549,6 +556,12 @@ def _pools(pool: Pool, owner: str) -> dict[str, int]:
         if not name or slots < 1:
             raise DefinitionError(
                 f"{owner}: pool {name!r} with {slots} slots", rule="an attempt takes one slot or more"
+            )
+        if reserved_pool(name):
+            raise DefinitionError(
+                f"{owner}: pool {name!r} has the name of a cap",
+                rule="`all`, and names that begin with asset:, location: or backfill:, are those of caps",
+                fix="give the pool another name; max_active= caps the tasks of one asset",
             )
     return pools
 

@@ -60,6 +60,7 @@ class StepOptions:
     automation: Automation
     pools: Mapping[str, int]
     timeout_s: float | None = None
+    max_active: int | None = None
     priority: int = 0
     trigger_rule: TriggerRule = "all_success"
     on_code_change: OnCodeChange = "ignore"

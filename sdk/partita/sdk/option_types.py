@@ -123,6 +123,11 @@ _OPTIONS: Mapping[str, _Option] = {
         _manager,
     ),
     "pool": _Option(_pool, "a name, or {name: slots} with whole numbers", lambda value: 'write for example {"db": 1}'),
+    "max_active": _Option(
+        lambda value: _number(value) and value > 0,
+        "a whole number of tasks, at least one",
+        lambda value: "leave it out for no cap",
+    ),
     "priority": _Option(_number, "a whole number, higher first", lambda value: "write for example 10", optional=False),
     "batch": _Option(
         lambda value: isinstance(value, Batch),

@@ -183,6 +183,7 @@ def _asset_spec(made: AssetDef, handle: StepHandle, fingerprint: str) -> AssetSp
         retries=options.retries.spec(),
         timeout_s=options.timeout_s,
         pools=tuple(PoolUse(name=name, slots=pools[name]) for name in sorted(pools)),
+        max_active=options.max_active,
         priority=options.priority,
         trigger_rule=options.trigger_rule,
         on_code_change=options.on_code_change,

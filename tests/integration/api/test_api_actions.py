@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+from sqlalchemy import text
+
+from partita.core.store.queries.api_read import rows
 
 
 def post(client: httpx.Client, path: str, body: dict[str, Any] | None = None, *, status: int = 200) -> Any:
@@ -149,6 +152,32 @@ def test_a_backfill_has_a_name_a_limit_progress_and_an_end(world: Any, client: h
     assert len(pools["default"]["holders"]) == 3
     post(client, f"/backfills/{made['backfill_id']}/cancel")
     assert get(client, f"/backfills/{made['backfill_id']}")["progress"][0]["counts"] == {"running": 3, "cancelled": 6}
+
+
+def test_a_pool_is_resized_while_it_is_full_and_that_is_recorded(world: Any, client: httpx.Client) -> None:
+    """S-142."""
+    world.activate()
+    plan = post(client, "/plans", {"selection": "raw/flights", "from_key": "2013-01-01", "to_key": "2013-01-09"})
+    post(client, f"/plans/{plan['id']}/launch", {"confirm_cells": 9})
+    assert len(world.claim(5)) == 5
+    pool = client.put("/api/v1/pools/default", json={"slots": 3}).json()
+    assert (pool["kind"], pool["limits"], pool["slots"], pool["held"]) == ("pool", None, 3, 9)
+    assert client.put("/api/v1/pools/default", json={"slots": 3}).json() == pool
+    with world.store.read() as reader:
+        said = [row["detail"] for row in rows(reader, text("SELECT detail FROM audit WHERE action = 'pool'"))]
+    assert said == [{"pool": "default", "slots": 3}], "once: the second changed nothing"
+    missing = client.put("/api/v1/pools/defualt", json={"slots": 3})
+    assert (missing.status_code, "did you mean 'default'?" in missing.text) == (404, True)
+    with world.store.begin() as tx:
+        tx.set_caps({"asset:raw/flights": 2, "location:flights": 4, "all": None, "backfill:9": 1})
+    cap = client.put("/api/v1/pools/asset:raw/flights", json={"slots": 3})
+    assert (cap.status_code, "max_active= in the asset's code" in cap.text) == (400, True)
+    shown = [(one["kind"], one["limits"]) for one in get(client, "/pools")]
+    assert shown == [
+        ("pool", None),
+        ("asset", "active tasks of asset raw/flights"),
+        ("location", "active tasks of location flights"),
+    ], "pools of people first; no cap without a limit, no backfill that is over"
 
 
 def test_the_system_page_names_what_is_missing_and_what_one_sees_then(world: Any, client: httpx.Client) -> None:

@@ -211,6 +211,10 @@ def test_locations_and_pools(world: Any, partita: Partita) -> None:
     assert (code, json.loads(out)[0]["state"]) == (0, "serving")
     code, out, _ = partita("pools")
     assert "default" in out
+    code, out, _ = partita("pools", "set", "default", "7")
+    assert (code, out) == (0, "default has 7 slots; 0 are held, 0 tasks wait\n")
+    code, _, err = partita("pools", "set", "all", "7")
+    assert (code, "max_running under [limits]" in err) == (2, True)
     code, _, err = partita("locations", "reload", "flights", "--yes")
     assert (code, "unavailable" in err) == (2, True)
 

@@ -243,7 +243,7 @@ PUBLIC = """
     DynamicKey DynamicKeys Rolling RollingSpec needed_runs self_levels self_mapping UnknownAsset UnknownPartition UpToBatchSpec
     Weekly Window asset_key boxes_of canonical_json cell_hash check_fit check_mapping count_fires default_mapping
     dependency_hash digest_of_inputs downstream_of from_spec hash64 input_factor join_key mapping_from_spec mapping_to_spec
-    next_fires partition_key previous_fires product_set reaches_back select_assets snapshot_hash space_of
+    next_fires partition_key previous_fires product_set reaches_back reserved_pool select_assets snapshot_hash space_of
     split_key suggest to_spec upstream_by_cell upstream_of
 """
 

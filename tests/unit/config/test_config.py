@@ -52,6 +52,9 @@ def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[worker]\ncapacity = 0", r"worker\.capacity"),
+        ("[pools]\n'asset:x' = 2", "has the name of a cap.*max_active"),
+        ("[pools]\nx = -1", r"`pools\.x` cannot be used"),
+        ("[limits]\nmax_running = 0", r"limits\.max_running"),
         ("hom = 'x'", r"`hom`.*'home'"),
         ("[api]\nprot = 1", r"`api\.prot` is no setting.*host, port.*'port'"),
         ("[[location]]\nname='a'\nmodul=['m']", r"\[\[location\]\] 1, `modul` is no setting.*'modules'"),

@@ -185,6 +185,10 @@ class World:
         register(self.store, WORKER, host="h", pid=1, capacity=100)
 
     # -- duties in short
+    def set_caps(self, caps: Mapping[str, int | None]) -> None:
+        with self.memory.begin() as tx:
+            tx.set_caps(caps)
+
     def launch(self, *tasks: LaunchTask, **changes: Any) -> Launched:
         return launch(self.store, plan_of(*tasks, **changes))
 

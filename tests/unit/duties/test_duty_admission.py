@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.duties.duty_world import World, report, step
+from tests.unit.duties.duty_world import LOCATION, World, report, step
 
-from partita.core.decide.admit import backfill_pool
+from partita.core.decide.caps import RUNNING_POOL, asset_pool, backfill_pool, location_pool
 from partita.core.duties.admit import admit
 from partita.core.duties.values import (
     NewBackfill,
@@ -104,3 +104,52 @@ def test_reasons_are_written_only_when_they_change(world: World) -> None:
     world.clock.forward(1)
     assert admit(world.store).queued == 0
     assert world.memory.dump() == before
+
+
+def test_an_asset_never_has_more_active_than_its_cap_over_all_runs(world: World) -> None:
+    """S-143: `max_active` of an asset is a pool row that every run's tasks of it take a slot of."""
+    world.set_caps({asset_pool("a"): 2})
+    for partition in ("1", "2", "3"):
+        world.launch(step(1, partitions=[partition], caps=(asset_pool("a"),)), step(2, partitions=[partition]))
+    assert admit(world.store).queued == 2 + 3
+    waiting = [row for row in world.rows("task") if row["state"] == "scheduled"]
+    assert [(row["step"], row["reason"], row["reason_detail"]) for row in waiting] == [
+        ("s1", "asset_cap", {"asset": "a", "max_active": 2})
+    ]
+    world.set_caps({asset_pool("a"): None})
+    assert admit(world.store).queued == 1, "a cap that is taken away limits no more"
+
+
+def test_a_location_and_everything_have_caps(world: World) -> None:
+    """S-145: they hold for what is launched while there is a limit, and a change of the number counts at once."""
+    name = "flights"
+    with world.memory.begin() as tx:
+        assert tx.put_location(name) == LOCATION
+        assert tx.running_caps() == {}
+    world.set_caps({location_pool(name): 3, RUNNING_POOL: 2})
+    world.launch(*(step(asset) for asset in range(1, 6)))
+    assert admit(world.store).queued == 2
+    assert world.of_step("s5")["reason"] == "running_cap"
+    world.set_caps({RUNNING_POOL: 4})
+    assert admit(world.store).queued == 1
+    assert (world.of_step("s5")["reason"], world.of_step("s5")["reason_detail"]) == (
+        "location_cap",
+        {"location": name, "max_running": 3},
+    )
+    world.set_caps({location_pool(name): None, RUNNING_POOL: None})
+    assert admit(world.store).queued == 2
+
+
+def test_what_a_person_set_holds_until_the_configuration_says_another_number(world: World) -> None:
+    def slots() -> int:
+        return int(next(row["slots"] for row in world.rows("pool") if row["name"] == "p"))
+
+    with world.memory.begin() as tx:
+        tx.configure_pools([Pool("p", 2)])
+        assert tx.set_pool(Pool("p", 5))
+        assert not tx.set_pool(Pool("p", 5)), "nothing moved: nothing to record"
+        tx.configure_pools([Pool("p", 2)])  # a scheduler starts again
+    assert slots() == 5
+    with world.memory.begin() as tx:
+        tx.configure_pools([Pool("p", 3)])
+    assert slots() == 3

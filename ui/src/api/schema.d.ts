@@ -571,6 +571,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pools/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set Pool */
+        put: operations["setPool"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/queue": {
         parameters: {
             query?: never;
@@ -2295,6 +2312,14 @@ export interface components {
             /** Wanted */
             wanted: number;
         };
+        /**
+         * PoolSize
+         * @description How many slots a pool shall have.
+         */
+        PoolSize: {
+            /** Slots */
+            slots: number;
+        };
         /** PoolUseView */
         PoolUseView: {
             /** Name */
@@ -2302,12 +2327,22 @@ export interface components {
             /** Slots */
             slots: number;
         };
-        /** PoolView */
+        /**
+         * PoolView
+         * @description A pool or a cap. `kind` says what a cap limits, `limits` says it in words; a pool has neither limits nor owner.
+         */
         PoolView: {
             /** Held */
             held: number;
             /** Holders */
             holders: components["schemas"]["HolderView"][];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "pool" | "all" | "location" | "asset" | "backfill";
+            /** Limits */
+            limits: string | null;
             /** Name */
             name: string;
             /** Slots */
@@ -4098,6 +4133,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PoolView"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    setPool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PoolSize"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PoolView"];
                 };
             };
             /** @description Client Error */

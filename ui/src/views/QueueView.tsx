@@ -56,7 +56,7 @@ function Pools({ list }: { list: Pool[] }) {
       {list.map((pool) => (
         <div key={pool.name} className="panel pool" data-testid="pool" data-pool={pool.name}>
           <p className="row">
-            <strong className="mono grow">{pool.name}</strong>
+            <strong className="mono grow">{pool.kind === "pool" ? pool.name : `cap: ${pool.limits}`}</strong>
             <span className="quiet">
               {count(pool.held)} of {plural(pool.slots, "slot")}
               {pool.waiting > 0 && `, ${count(pool.waiting)} wait`}

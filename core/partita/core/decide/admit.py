@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from partita.core.decide.caps import cap_of, cap_reason
 from partita.core.decide.transitions import Actor, move
-from partita.core.store.values import BackfillId, Pool, PoolUse, Task, TaskState, TaskUpdate, WaitReason
-
-_BACKFILL_POOL = "backfill:"  # the cap of a backfill is a pool like any other; people's pools may not begin so
+from partita.core.store.values import Pool, PoolUse, Task, TaskState, TaskUpdate, WaitReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +36,6 @@ class Admission:
     explained: tuple[tuple[Task, TaskUpdate], ...]  # tasks whose reason changed
     blocked: Mapping[tuple[PoolUse, ...], Shortage]
     more: bool
-
-
-def backfill_pool(backfill_id: BackfillId) -> str:
-    """The name of the pool that caps the active tasks of a backfill."""
-    return f"{_BACKFILL_POOL}{backfill_id}"
-
-
-def is_reserved_name(pool: str) -> bool:
-    return pool.startswith(_BACKFILL_POOL)
 
 
 def room(pools: Iterable[PoolUse], slots: Mapping[str, Pool], held: Mapping[str, int]) -> int:
@@ -102,9 +92,9 @@ def _shortage(
 
 
 def _shortage_of(use: PoolUse, pool: Pool, free: int, behind: Task | None) -> Shortage:
-    if use.name.startswith(_BACKFILL_POOL):
-        backfill_id = int(use.name.removeprefix(_BACKFILL_POOL))
-        return Shortage(WaitReason.BACKFILL_CAP, {"backfill": backfill_id, "max_active": pool.slots})
+    cap = cap_of(use.name)
+    if cap is not None:
+        return Shortage(*cap_reason(cap, pool))
     detail: dict[str, Any] = {"pool": use.name, "slots": pool.slots, "held": pool.slots - free, "wants": use.slots}
     if behind is not None:
         detail["behind_task"] = behind.id

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from partita.core.decide.admit import backfill_pool, is_reserved_name
+from partita.core.decide.caps import backfill_pool, cap_of
 from partita.core.decide.rules import RULES
 from partita.core.duties.values import BATCH_TASKS, Channel, Launch, LaunchCell, Launched, LaunchTask
 from partita.core.store.port import Store, Tx
@@ -23,6 +23,7 @@ from partita.core.store.values import (
     BackfillId,
     CellCause,
     CellRef,
+    LocationId,
     NewEvent,
     NewRun,
     NewTask,
@@ -133,7 +134,7 @@ def _check(launch: Launch) -> None:
                 f"{what} needs cells, a location and a snapshot: a step runs somewhere and makes something"
             )
         for use in task.pools:
-            if use.slots < 1 or is_reserved_name(use.name):
+            if use.slots < 1 or cap_of(use.name) is not None:
                 raise LaunchRefused(
                     f"{what} wants {use.slots} slots of {use.name!r}: at least one, of a pool of your own"
                 )
@@ -193,8 +194,9 @@ def _launch(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
     owners = _lock_owners(tx, taken, drafts[0].ids[0][0])
     parts = [draft.placed(taken) for draft in drafts]
     backfills = [_insert_backfill(tx, one) for one in launches]
-    made = [_tasks_and_edges(*each) for each in zip(launches, parts, backfills, strict=True)]
-    pools = {use.name for tasks, _ in made for task in tasks for use in task.pools}
+    limits = tx.running_caps()
+    made = [_tasks_and_edges(*each, limits) for each in zip(launches, parts, backfills, strict=True)]
+    pools = {use.name for tasks, _ in made for task in tasks for use in task.pools if cap_of(use.name) is None}
     tx.ensure_pools([Pool(name, 1) for name in sorted(pools)], automatic=True)
     runs = tx.insert_runs(
         [
@@ -275,9 +277,11 @@ def _insert_backfill(tx: Tx, launch: Launch) -> BackfillId | None:
     return backfill_id
 
 
-def _tasks_and_edges(launch: Launch, placed: Sequence[_Placed], backfill_id: BackfillId | None) -> _Made:
+def _tasks_and_edges(
+    launch: Launch, placed: Sequence[_Placed], backfill_id: BackfillId | None, limits: Mapping[LocationId | None, str]
+) -> _Made:
     capped = launch.backfill is not None and launch.backfill.max_active is not None and backfill_id is not None
-    cap = (PoolUse(backfill_pool(backfill_id), 1),) if capped and backfill_id is not None else ()
+    cap = (backfill_pool(backfill_id),) if capped and backfill_id is not None else ()
     tasks: list[NewTask] = []
     edges: list[tuple[TaskId, TaskId]] = []
     for part in placed:
@@ -286,7 +290,7 @@ def _tasks_and_edges(launch: Launch, placed: Sequence[_Placed], backfill_id: Bac
             edges += [(owner, part.gate_id) for owner in part.owners]
         if part.stands:
             upstream = _waits_for(part.source, placed)
-            tasks.append(_new_task(launch, part, len(upstream), cap))
+            tasks.append(_new_task(launch, part, len(upstream), _caps(part.source, cap, limits)))
             edges += [(up, part.task_id) for up in upstream]
     return tasks, edges
 
@@ -317,7 +321,7 @@ def _join_gate(launch: Launch, part: _Placed) -> NewTask:
     )
 
 
-def _new_task(launch: Launch, part: _Placed, waiting_on: int, cap: tuple[PoolUse, ...]) -> NewTask:
+def _new_task(launch: Launch, part: _Placed, waiting_on: int, caps: Sequence[str]) -> NewTask:
     source = part.source
     return NewTask(
         id=part.task_id,
@@ -327,7 +331,7 @@ def _new_task(launch: Launch, part: _Placed, waiting_on: int, cap: tuple[PoolUse
         snapshot_id=source.snapshot_id,
         state=TaskState.NONE if waiting_on else TaskState.SCHEDULED,
         waiting_on=waiting_on,
-        pools=_pools(source, cap),
+        pools=_pools(source, caps),
         lane=launch.lane,
         priority=launch.priority + source.priority,
         wave=source.wave,
@@ -339,13 +343,19 @@ def _new_task(launch: Launch, part: _Placed, waiting_on: int, cap: tuple[PoolUse
     )
 
 
-def _pools(source: LaunchTask, cap: tuple[PoolUse, ...]) -> tuple[PoolUse, ...]:
+def _caps(source: LaunchTask, of_backfill: tuple[str, ...], limits: Mapping[LocationId | None, str]) -> tuple[str, ...]:
+    of_all = tuple(limits[of] for of in (None, source.location_id) if of in limits)
+    return (*of_all, *of_backfill, *source.caps)
+
+
+def _pools(source: LaunchTask, caps: Sequence[str]) -> tuple[PoolUse, ...]:
     if source.kind == "gate":
         return ()
     slots: dict[str, int] = {}
     for use in source.pools or (PoolUse(DEFAULT_POOL, 1),):
         slots[use.name] = max(slots.get(use.name, 0), use.slots)
-    return tuple(sorted((*cap, *(PoolUse(name, n) for name, n in slots.items())), key=lambda use: use.name))
+    slots |= dict.fromkeys(caps, 1)
+    return tuple(PoolUse(name, slots[name]) for name in sorted(slots))
 
 
 def _new_run(launch: Launch, backfill_id: BackfillId | None, task_count: int) -> NewRun:

@@ -74,7 +74,8 @@ class LaunchTask:
     """One task of a launch. `upstream` are indexes of earlier tasks of the same launch (never its own or a later one).
 
     A gate has no cells, no location and no pools: it counts its upstream down once and releases its members. A step that
-    names no pool takes one slot of `default` (S-022). `rule` is one of `decide.rules.RULES`. `conditional`: all its cells are.
+    names no pool takes one slot of `default` (S-022); its location's cap and that of everything come on top.
+    `rule` is one of `decide.rules.RULES`. `conditional`: all its cells are.
     """
 
     kind: str  # "step" or "gate"
@@ -84,6 +85,7 @@ class LaunchTask:
     cells: tuple[LaunchCell, ...] = ()
     upstream: tuple[int, ...] = ()
     pools: tuple[PoolUse, ...] = ()
+    caps: tuple[str, ...] = ()  # the pools that cap its assets; it takes a slot of each
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_s: float | None = None
     priority: int = 0
@@ -126,7 +128,7 @@ class Blocked:
     """A pool set of which nothing more could be admitted, and the pool that binds."""
 
     pools: tuple[PoolUse, ...]
-    reason: WaitReason  # POOL_FULL or BACKFILL_CAP
+    reason: WaitReason  # POOL_FULL or a cap's
     detail: Mapping[str, Any]
 
 

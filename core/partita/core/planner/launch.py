@@ -11,7 +11,7 @@ from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.catalog.names import names_of
 from partita.core.catalog.schemes import scheme_hash
 from partita.core.duties.values import Launch, LaunchCell, LaunchTask, NewBackfill
-from partita.core.planner.pools import named_pools
+from partita.core.planner.pools import asset_caps, named_pools
 from partita.core.planner.tasks import PlanTask, plan_tasks
 from partita.core.planner.values import Plan, Reason
 from partita.core.store.values import CellRef, PoolUse, RetryPolicy
@@ -72,6 +72,7 @@ def _task(
         ),
         upstream=task.upstream,
         pools=tuple(PoolUse(name, slots) for name, slots in named_pools(one.spec for one in members)),
+        caps=asset_caps(one.spec for one in members),
         retry=_retry(spec.retries),
         timeout_s=spec.timeout_s,
         priority=spec.priority,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from partita.assets import AssetSpec
+from partita.core.decide.caps import asset_pool
 
 DEFAULT_POOL = "default"
 CREATED_SLOTS = 1
@@ -23,6 +24,13 @@ def named_pools(members: Iterable[AssetSpec]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(most.items()))
 
 
+def asset_caps(members: Iterable[AssetSpec]) -> tuple[str, ...]:
+    """The pools that cap the assets of a step by their `max_active`."""
+    return tuple(sorted(asset_pool(spec.key) for spec in members if spec.max_active is not None))
+
+
 def pool_demand(members: Iterable[AssetSpec]) -> tuple[tuple[str, int], ...]:
-    """As `named_pools`; a step that names none takes one slot of the default pool (S-022)."""
-    return named_pools(members) or ((DEFAULT_POOL, 1),)
+    """What a step takes in all: its pools (if it names none, a slot of the default pool, S-022) and a slot of each cap."""
+    specs = tuple(members)
+    caps = ((name, 1) for name in asset_caps(specs))
+    return tuple(sorted((*(named_pools(specs) or ((DEFAULT_POOL, 1),)), *caps)))

@@ -22,6 +22,7 @@ from partita.core.catalog import (
 )
 from partita.core.catalog.effective import Effective
 from partita.core.catalog.identity import counted_definitions
+from partita.core.decide.caps import asset_pool
 from partita.core.decide.identity import contested, decide_identities
 from partita.core.runtime.rescheme import Rescheme, take_schemes
 from partita.core.store.port import Tx
@@ -139,3 +140,4 @@ def _ensure_pools(tx: Tx, snapshot: Snapshot) -> None:
     automatic = {name for name in named if ":" in name}  # `duckdb:<name>`: one writer
     tx.ensure_pools([Pool(name, 1) for name in sorted(automatic)], automatic=True)
     tx.ensure_pools([Pool(name, _UNCONFIGURED_POOL_SLOTS) for name in sorted(named - automatic)], automatic=False)
+    tx.set_caps({asset_pool(asset.key): asset.max_active for asset in snapshot.assets})

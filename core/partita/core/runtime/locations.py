@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from partita.core.catalog import read_snapshot
 from partita.core.config import Config
+from partita.core.decide.caps import RUNNING_POOL, location_pool
 from partita.core.duties.values import Channel
 from partita.core.runtime.activate import activate
 from partita.core.runtime.servers import read_announcements
@@ -83,8 +84,11 @@ class LocationSync:
         with self._store.begin() as tx:
             for location in self._config.locations:
                 tx.put_location(location.name)
-            for name, slots in self._config.pools.items():
-                tx.set_pool(Pool(name, slots))
+            tx.configure_pools(Pool(name, slots) for name, slots in self._config.pools.items())
+            tx.set_caps(
+                {RUNNING_POOL: self._config.limits.max_running}
+                | {location_pool(one.name): one.max_running for one in self._config.locations}
+            )
 
     # ------------------------------------------------------------------ one server
 

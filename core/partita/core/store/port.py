@@ -167,7 +167,19 @@ class Tx(DefinitionsTx, RequestsTx, Protocol):
     def ensure_pools(self, pools: Iterable[Pool], *, automatic: bool) -> None:
         """Creates the pools that do not exist; never changes an existing one."""
 
-    def set_pool(self, pool: Pool) -> None: ...
+    def set_pool(self, pool: Pool) -> bool:
+        """Makes or resizes a pool by hand. Smaller than what is held: nothing more is admitted until it fits. False when it had
+        so many slots before."""
+
+    def configure_pools(self, pools: Iterable[Pool]) -> None:
+        """What the configuration says: makes pools, and resizes those of which the configuration says another number than the
+        last time. What a person set in between holds until then."""
+
+    def set_caps(self, caps: Mapping[str, int | None]) -> None:
+        """Automatic pools with so many slots; None: an existing one has no limit any more."""
+
+    def running_caps(self) -> dict[LocationId | None, str]:
+        """The pools that cap what runs at once, of everything (None) and of locations, where there is a limit."""
 
     # -- claim
     def next_fence(self) -> Fence: ...

@@ -15,6 +15,7 @@ from partita.core.store.values_cells import (
     Publication,
 )
 from partita.core.store.values_ids import (
+    UNLIMITED_SLOTS,
     AssetId,
     AttemptId,
     BackfillId,
@@ -44,6 +45,7 @@ from partita.core.store.values_tasks import (
 )
 
 __all__ = [
+    "UNLIMITED_SLOTS",
     "AssetId",
     "AttemptEnd",
     "AttemptId",

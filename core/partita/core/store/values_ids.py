@@ -30,6 +30,10 @@ class PoolUse:
     slots: int
 
 
+UNLIMITED_SLOTS = 2**31 - 1
+"""Of a cap that was taken away: its row stays, tasks hold slots of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pool:
     name: str

@@ -17,5 +17,9 @@ class NotWhatWasShown(PartitaError):
     """The confirmation names another count than the plan has: somebody confirmed something else (law 6)."""
 
 
+class IsACap(PartitaError):
+    """A cap was to be resized as if it were a pool of people."""
+
+
 class Unavailable(PartitaError):
     """A part of the deployment that is needed for the answer does not answer."""

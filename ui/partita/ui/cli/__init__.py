@@ -23,6 +23,7 @@ from partita.ui.cli import (
     look,
     oneoff,
     partitions,
+    pools,
     processes,
     requests,
     runs,
@@ -63,7 +64,7 @@ def front(
     set_project(project)
 
 
-for part in (init, oneoff, work, runs, requests, assets, look, partitions, accept, check, diff, processes):
+for part in (init, oneoff, work, runs, requests, assets, look, pools, partitions, accept, check, diff, processes):
     part.register(app)
 
 

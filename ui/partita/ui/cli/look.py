@@ -1,4 +1,4 @@
-"""Commands that only look: partitions, why, locations, pools. (`locations reload` asks the servers to load again.)"""
+"""Commands that only look: partitions, why, locations. (`locations reload` asks the servers to load again.)"""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ locations = typer.Typer(invoke_without_command=True, help="Code locations: list,
 
 def register(app: typer.Typer) -> None:
     app.command()(why)
-    app.command()(pools)
     app.add_typer(locations, name="locations")
 
 
@@ -149,28 +148,6 @@ def _say_old(found: HeldBack, output: Output) -> None:
     output.say(found.sentence)
     if len(found.path) > 1:
         output.say("  through " + " ← ".join(f"{key} {partition}".rstrip() for key, partition in found.path))
-
-
-def pools(*, as_json: o.Json = False) -> None:
-    """Pools with their slots, who holds them, and how many tasks wait."""
-    from partita.ui.cli.session import session
-
-    output = Output(json=as_json)
-    with session() as opened:
-        found = opened.services.system.pools()
-        if as_json:
-            output.value(found)
-            return
-        output.table(
-            ("pool", "slots", "held", "waiting", "holders"),
-            [
-                (one.name, str(one.slots), str(one.held), str(one.waiting),
-                 ", ".join(f"{holder.step} (task {holder.task_id})" for holder in one.holders[:5])
-                 + (" …" if len(one.holders) > 5 else ""))
-                for one in found
-            ],
-            empty="No pools.",
-        )  # fmt: skip
 
 
 @locations.callback()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from partita.core.store.encode import pool_set_of
 from partita.core.store.memory.base import MemoryPart
-from partita.core.store.values import Pool, PoolUse, TaskId
+from partita.core.store.values import UNLIMITED_SLOTS, LocationId, Pool, PoolUse, TaskId
 
 
 class PoolsPart(MemoryPart):
@@ -38,13 +38,41 @@ class PoolsPart(MemoryPart):
     def ensure_pools(self, pools: Iterable[Pool], *, automatic: bool) -> None:
         for pool in pools:
             if pool.name not in self._db.pool:
-                self._put_pool(pool, automatic, "")
+                self._put_pool(pool, automatic=automatic)
 
-    def set_pool(self, pool: Pool) -> None:
+    def set_pool(self, pool: Pool) -> bool:
         present = self._db.pool.get(pool.name)
-        self._put_pool(pool, False, present["description"] if present else "")
+        if present is not None and present["slots"] == pool.slots:
+            return False
+        self._put_pool(pool, automatic=False)
+        return True
 
-    def _put_pool(self, pool: Pool, automatic: bool, description: str) -> None:
+    def configure_pools(self, pools: Iterable[Pool]) -> None:
+        for pool in pools:
+            present = self._db.pool.get(pool.name)
+            if present is None or present["configured"] != pool.slots:
+                self._put_pool(pool, automatic=False, configured=pool.slots)
+
+    def set_caps(self, caps: Mapping[str, int | None]) -> None:
+        for name, slots in caps.items():
+            present = self._db.pool.get(name)
+            if slots is None and present is not None:
+                self._db.pool.put(present | {"slots": UNLIMITED_SLOTS})
+            elif slots is not None and (present is None or present["slots"] != slots):
+                self._put_pool(Pool(name, slots), automatic=True)
+
+    def running_caps(self) -> dict[LocationId | None, str]:
+        limited = {row["name"] for row in self._db.pool.rows.values() if row["slots"] < UNLIMITED_SLOTS}
+        found: dict[LocationId | None, str] = {
+            LocationId(row["id"]): f"location:{row['name']}"
+            for row in self._db.location.rows.values()
+            if f"location:{row['name']}" in limited
+        }
+        return found | ({None: "all"} if "all" in limited else {})
+
+    def _put_pool(self, pool: Pool, *, automatic: bool, configured: int | None = None) -> None:
         if pool.slots < 0:
             raise self._violation(f"pool {pool.name!r}: {pool.slots} slots: zero or more")
-        self._db.pool.put({"name": pool.name, "slots": pool.slots, "description": description, "automatic": automatic})
+        present = self._db.pool.get(pool.name) or {"name": pool.name, "description": "", "configured": None}
+        kept = present["configured"] if configured is None else configured
+        self._db.pool.put(present | {"slots": pool.slots, "automatic": automatic, "configured": kept})

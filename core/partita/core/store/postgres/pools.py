@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import text
 
 from partita.core.store.encode import pool_set_of
 from partita.core.store.postgres.base import PostgresPart, ordered
-from partita.core.store.values import Pool, PoolUse, TaskId
+from partita.core.store.values import UNLIMITED_SLOTS, LocationId, Pool, PoolUse, TaskId
 
 # A skip scan of the partial index task_scheduled: its cost is the number of pool sets, not of scheduled tasks.
 SCHEDULED_POOL_SETS = text("""
@@ -47,7 +47,29 @@ ENSURE_POOLS = text("""
 
 SET_POOL = text("""
     INSERT INTO pool (name, slots) VALUES (:name, :slots)
-    ON CONFLICT (name) DO UPDATE SET slots = excluded.slots, automatic = false
+    ON CONFLICT (name) DO UPDATE SET slots = excluded.slots, automatic = false WHERE pool.slots <> excluded.slots
+""")
+
+CONFIGURE_POOLS = text("""
+    INSERT INTO pool (name, slots, configured)
+    SELECT u.name, u.slots, u.slots FROM unnest(CAST(:names AS text[]), CAST(:slots AS integer[])) AS u(name, slots)
+    ON CONFLICT (name) DO UPDATE SET slots = excluded.slots, configured = excluded.configured, automatic = false
+    WHERE pool.configured IS DISTINCT FROM excluded.configured
+""")
+
+SET_CAPS = text("""
+    INSERT INTO pool (name, slots, automatic)
+    SELECT u.name, u.slots, true FROM unnest(CAST(:names AS text[]), CAST(:slots AS integer[])) AS u(name, slots)
+    ON CONFLICT (name) DO UPDATE SET slots = excluded.slots, automatic = true WHERE pool.slots <> excluded.slots
+""")
+LIFT_CAPS = text("UPDATE pool SET slots = :unlimited WHERE name = ANY(CAST(:names AS text[])) AND slots <> :unlimited")
+
+# `;` follows `:` in the order of code points, which is that of names.
+RUNNING_CAPS = text("""
+    SELECT NULL AS location_id, name FROM pool WHERE name = 'all' AND slots < :unlimited
+    UNION ALL
+    SELECT l.id, p.name FROM pool p JOIN location l ON l.name = substr(p.name, length('location:') + 1)
+    WHERE p.name >= 'location:' AND p.name < 'location;' AND p.slots < :unlimited
 """)
 
 
@@ -81,5 +103,20 @@ class PoolsPart(PostgresPart):
             names, slots = [pool.name for pool in rows], [pool.slots for pool in rows]
             self._execute(ENSURE_POOLS, names=names, slots=slots, automatic=automatic)
 
-    def set_pool(self, pool: Pool) -> None:
-        self._execute(SET_POOL, name=pool.name, slots=pool.slots)
+    def set_pool(self, pool: Pool) -> bool:
+        return self._execute(SET_POOL, name=pool.name, slots=pool.slots) == 1
+
+    def configure_pools(self, pools: Iterable[Pool]) -> None:
+        rows: list[Pool] = ordered(pools, lambda pool: pool.name, "configure_pools")
+        if rows:
+            self._execute(CONFIGURE_POOLS, names=[pool.name for pool in rows], slots=[pool.slots for pool in rows])
+
+    def set_caps(self, caps: Mapping[str, int | None]) -> None:
+        limited = {name: caps[name] for name in sorted(caps) if caps[name] is not None}
+        if limited:
+            self._execute(SET_CAPS, names=list(limited), slots=list(limited.values()))
+        if len(limited) < len(caps):
+            self._execute(LIFT_CAPS, names=sorted(caps.keys() - limited.keys()), unlimited=UNLIMITED_SLOTS)
+
+    def running_caps(self) -> dict[LocationId | None, str]:
+        return {row[0]: row[1] for row in self._rows(RUNNING_CAPS, unlimited=UNLIMITED_SLOTS)}

@@ -21,6 +21,7 @@ POOLS = text("""
     SELECT p.name, p.slots, coalesce((SELECT sum(h.slots) FROM pool_slot h WHERE h.pool = p.name), 0) AS held
     FROM pool p ORDER BY p.name
 """)
+POOL_NAMES = text("SELECT name FROM pool ORDER BY name")
 POOL_HOLDERS = text("""
     SELECT h.pool, h.task_id, t.run_id, t.step, h.slots, h.since
     FROM pool_slot h JOIN task t ON t.id = h.task_id ORDER BY h.pool, h.since, h.task_id LIMIT :limit

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from pydantic import Field
+
 from partita.ui.api.models.base import Counts, Model
 from partita.ui.api.models.requests import FaultView, RequestView
 from partita.ui.api.models.runs import RunSummary, TaskRow
@@ -56,11 +58,21 @@ class HolderView(Model):
 
 
 class PoolView(Model):
+    """A pool or a cap. `kind` says what a cap limits, `limits` says it in words; a pool has neither limits nor owner."""
+
     name: str
+    kind: Literal["pool", "all", "location", "asset", "backfill"]
+    limits: str | None
     slots: int
     held: int
     holders: list[HolderView]
     waiting: int
+
+
+class PoolSize(Model):
+    """How many slots a pool shall have."""
+
+    slots: int = Field(ge=0, le=1_000_000)
 
 
 class QueueView(Model):

@@ -11,6 +11,7 @@ from partita.ui.api.models import (
     AutomationPage,
     LocationDiff,
     LocationView,
+    PoolSize,
     PoolView,
     QueueView,
     ReloadView,
@@ -41,7 +42,12 @@ async def get_location_diff(use: Use, name: str) -> LocationDiff:
 
 @router.get("/pools", operation_id="listPools")
 def list_pools(use: Use) -> list[PoolView]:
-    return use.system.pools()
+    return use.pools.all()
+
+
+@router.put("/pools/{name:path}", operation_id="setPool")
+def set_pool(use: Use, name: str, size: PoolSize) -> PoolView:
+    return use.pools.resize(name, size.slots)
 
 
 @router.get("/queue", operation_id="getQueue")

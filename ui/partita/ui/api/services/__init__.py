@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from partita.ui.api.services.identity import IdentityService
     from partita.ui.api.services.logs import LogService
     from partita.ui.api.services.plans import PlanService
+    from partita.ui.api.services.pools import PoolService
     from partita.ui.api.services.requests import RequestService
     from partita.ui.api.services.runs import RunService
     from partita.ui.api.services.system import SystemService
@@ -37,6 +38,7 @@ class Services:
     acceptances: AcceptService
     keys: KeyService
     identities: IdentityService
+    pools: PoolService
     requests: RequestService
 
 
@@ -62,6 +64,7 @@ def services_of(
     from partita.ui.api.services.identity import IdentityService
     from partita.ui.api.services.logs import LogService
     from partita.ui.api.services.plans import PlanService
+    from partita.ui.api.services.pools import PoolService
     from partita.ui.api.services.requests import RequestService
     from partita.ui.api.services.runs import RunService
     from partita.ui.api.services.system import SystemService
@@ -80,5 +83,6 @@ def services_of(
         acceptances=AcceptService(backend),
         keys=KeyService(backend, board),
         identities=IdentityService(backend),
+        pools=PoolService(backend),
         requests=RequestService(backend),
     )

@@ -1,4 +1,4 @@
-"""Locations, pools, automation, the processes of the deployment and the home page, read for people.
+"""Locations, automation, the processes of the deployment and the home page, read for people.
 
 Owns the table of symptoms (S-039) and what counts as "needs me". A reload is asked of the code servers themselves; what they then
 serve becomes active through the schedulers.
@@ -25,10 +25,8 @@ from partita.ui.api.models import (
     ConsumerView,
     DutyView,
     FaultView,
-    HolderView,
     LocationView,
     ModuleView,
-    PoolView,
     ReloadView,
     RequestView,
     ServerView,
@@ -43,7 +41,6 @@ from partita.ui.api.services.requests import fault_view, request_view
 from partita.ui.api.services.runs import RunService
 from partita.ui.api.services.words import cause_text
 
-_HOLDERS_SHOWN = 1_000
 _REQUESTS_SHOWN = 200
 _RECENT_RUNS = 10
 
@@ -115,33 +112,7 @@ class SystemService:
             return ReloadView(location=name, requested=True, text="loaded again; new definitions become active now")
         return ReloadView(location=name, requested=True, text="still loading; the location's page shows the outcome")
 
-    # ------------------------------------------------------------------ pools, automation
-
-    def pools(self) -> list[PoolView]:
-        with self._backend.store.read() as reader:
-            pools = rows(reader, sql.POOLS)
-            holders = rows(reader, sql.POOL_HOLDERS, limit=_HOLDERS_SHOWN)
-            waiting = {row["pool"]: int(row["n"]) for row in rows(reader, sql.POOL_WAITING)}
-        return [
-            PoolView(
-                name=pool["name"],
-                slots=pool["slots"],
-                held=pool["held"],
-                holders=[
-                    HolderView(
-                        task_id=row["task_id"],
-                        run_id=row["run_id"],
-                        step=row["step"],
-                        slots=row["slots"],
-                        since=row["since"],
-                    )
-                    for row in holders
-                    if row["pool"] == pool["name"]
-                ],
-                waiting=waiting.get(pool["name"], 0),
-            )
-            for pool in pools
-        ]
+    # ------------------------------------------------------------------ automation
 
     def automation(self) -> AutomationPage:
         catalog = self._backend.catalogs.active()

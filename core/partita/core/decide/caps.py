@@ -1,0 +1,64 @@
+"""Caps: limits that are counted as pools, so that admission counts them under the lock that it takes anyway. Pure.
+
+Owns their names and what a task says while one binds. A cap has the name of what it limits: `all`, `location:NAME`,
+`asset:KEY`, `backfill:ID`; pools of people may not be named so (`partita.assets.reserved_pool`). A cap that is taken away
+keeps its row, without a limit: tasks hold slots of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from partita.core.store.values import BackfillId, Pool, WaitReason
+
+RUNNING_POOL = "all"
+
+CapKind = Literal["all", "location", "asset", "backfill"]
+_KINDS: Mapping[str, CapKind] = {"location": "location", "asset": "asset", "backfill": "backfill"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """What a pool limits: `of` is the name of the location, the key of the asset, the id of the backfill."""
+
+    kind: CapKind
+    of: str
+
+
+def backfill_pool(backfill_id: BackfillId) -> str:
+    """The name of the pool that caps the active tasks of a backfill."""
+    return f"backfill:{backfill_id}"
+
+
+def asset_pool(key: str) -> str:
+    return f"asset:{key}"
+
+
+def location_pool(name: str) -> str:
+    return f"location:{name}"
+
+
+def cap_of(pool: str) -> Cap | None:
+    """What the pool of this name limits; None for a pool of people.
+
+    >>> cap_of("asset:raw/orders"), cap_of("warehouse"), cap_of("duckdb:shop")
+    (Cap(kind='asset', of='raw/orders'), None, None)
+    """
+    if pool == RUNNING_POOL:
+        return Cap("all", "")
+    head, _, of = pool.partition(":")
+    kind = _KINDS.get(head)
+    return Cap(kind, of) if kind is not None and ":" in pool else None
+
+
+def cap_reason(cap: Cap, pool: Pool) -> tuple[WaitReason, Mapping[str, Any]]:
+    """Why a task waits at a cap that is reached."""
+    if cap.kind == "backfill":
+        return WaitReason.BACKFILL_CAP, {"backfill": int(cap.of), "max_active": pool.slots}
+    if cap.kind == "asset":
+        return WaitReason.ASSET_CAP, {"asset": cap.of, "max_active": pool.slots}
+    if cap.kind == "location":
+        return WaitReason.LOCATION_CAP, {"location": cap.of, "max_running": pool.slots}
+    return WaitReason.RUNNING_CAP, {"max_running": pool.slots}
