@@ -26,7 +26,7 @@ def test_a_fresh_deployment_answers_everything_with_nothing(client: httpx.Client
     assert get(client, "/backfills") == {"backfills": [], "total": 0}
     assert get(client, "/queue")["waiting"] == []
     assert get(client, "/locations") == []
-    assert get(client, "/automation") == {"consumers": [], "requests": []}
+    assert get(client, "/automation") == {"consumers": [], "requests": [], "waiting": [], "faults": []}
     assert get(client, "/summary")["counts"] == {}
     assert client.get("/healthz").json()["ok"] is True
 
