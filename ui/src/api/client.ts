@@ -7,9 +7,12 @@ const BASE = `${BASE_PATH}/api/v1`;
 export class ApiError extends Error {
   readonly status: number;
   readonly problem: ApiProblem;
+  /** The whole answer, for refusals that say more than the problem. */
+  readonly body: unknown;
 
-  constructor(status: number, problem: ApiProblem) {
+  constructor(status: number, problem: ApiProblem, body: unknown = null) {
     super(problem.what);
+    this.body = body;
     this.name = "ApiError";
     this.status = status;
     this.problem = problem;
@@ -27,22 +30,22 @@ export function url(path: string, query: Query = {}): string {
   return `${BASE}${path}${text ? `?${text}` : ""}`;
 }
 
-async function problemOf(response: Response, path: string): Promise<ApiProblem> {
+async function refusalOf(response: Response, path: string): Promise<ApiError> {
   try {
     const body = await response.json();
-    if (body?.error?.what) return body.error;
+    if (body?.error?.what) return new ApiError(response.status, body.error, body);
     if (body?.detail) {
       const text = typeof body.detail === "string" ? body.detail : JSON.stringify(body.detail);
-      return { what: text, rule: null, fix: null };
+      return new ApiError(response.status, { what: text, rule: null, fix: null }, body);
     }
   } catch {
     // Not JSON: a proxy or a crashed server answered. The status is all there is to say.
   }
-  return {
+  return new ApiError(response.status, {
     what: `The API answered ${response.status} to ${path}.`,
     rule: null,
     fix: response.status >= 500 ? "Read the log of the partita api process, then retry." : null,
-  };
+  });
 }
 
 async function send<T>(method: string, path: string, query?: Query, body?: unknown, signal?: AbortSignal): Promise<T> {
@@ -62,7 +65,7 @@ async function send<T>(method: string, path: string, query?: Query, body?: unkno
       fix: "Check that `partita dev` or `partita api` is running, then retry.",
     });
   }
-  if (!response.ok) throw new ApiError(response.status, await problemOf(response, path));
+  if (!response.ok) throw await refusalOf(response, path);
   return (await response.json()) as T;
 }
 

@@ -17,6 +17,7 @@ import type {
   LocationDiff,
   PartitionPage,
   Plan,
+  PlanDifference,
   Pool,
   Queue,
   Resolved,
@@ -114,6 +115,14 @@ export const plan = (id: string) =>
     queryFn: ({ signal }) => get<Plan>(`/plans/${encodeURIComponent(id)}`, {}, signal),
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
+  });
+
+/** From the plan with that hash to this one. */
+export const planDifference = (id: string, was: string) =>
+  queryOptions({
+    queryKey: ["plan", id, "difference", was],
+    queryFn: ({ signal }) => get<PlanDifference>(`/plans/${id}/difference`, { against: was }, signal),
+    staleTime: Number.POSITIVE_INFINITY,
   });
 
 export const runs = (filter: { state?: string; offset: number; limit: number }) =>

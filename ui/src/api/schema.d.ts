@@ -2177,12 +2177,16 @@ export interface components {
         /**
          * PlanDifference
          * @description From the plan with the hash `was` to that with the hash `now`. Only what differs is listed; `same` when nothing does.
+         *
+         *     `keys` says in words how the keys of dynamic schemes differ.
          */
         PlanDifference: {
             /** Assets */
             assets: components["schemas"]["AssetChange"][];
             /** Batches */
             batches: components["schemas"]["WasNow"][];
+            /** Keys */
+            keys: string[];
             /** Now */
             now: string;
             /** Request */

@@ -26,6 +26,7 @@ export type GraphNode = Schemas["GraphNode"];
 
 export type PlanRequest = Omit<Schemas["PlanRequest"], "mode"> & { mode: ("missing" | "failed" | "stale" | "all")[] };
 export type Plan = Schemas["PlanView"];
+export type PlanDifference = Schemas["PlanDifference"];
 export type PlanAsset = Schemas["PlanAsset"];
 
 export type RunSummary = Schemas["RunSummary"];

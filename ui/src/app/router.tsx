@@ -33,7 +33,7 @@ const graph = createRoute({
 const plan = createRoute({
   getParentRoute: () => root,
   path: "/plan",
-  validateSearch: only("id", "selection", "partitions", "mode", "upstream", "downstream", "as", "reason"),
+  validateSearch: only("id", "selection", "partitions", "mode", "upstream", "downstream", "as", "reason", "was"),
   component: lazyRouteComponent(() => import("../views/PlanPreview"), "PlanPreview"),
 });
 const runs = createRoute({

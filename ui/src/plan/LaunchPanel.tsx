@@ -12,9 +12,18 @@ import { count, duration, plural } from "../lib/format";
 import { Estimate } from "./Estimate";
 import type { PlanSearch } from "./request";
 
-type Props = { plan: Plan; search: PlanSearch; onChange: (change: PlanSearch) => void; error: unknown };
+type Props = {
+  plan: Plan;
+  search: PlanSearch;
+  onChange: (change: PlanSearch) => void;
+  /** The plan is not what was shown any more: plan again and show what changed. */
+  onChanged: () => void;
+  /** Whether what changed is shown beside this. */
+  changed: boolean;
+  error: unknown;
+};
 
-export function LaunchPanel({ plan, search, onChange, error }: Props) {
+export function LaunchPanel({ plan, search, onChange, onChanged, changed, error }: Props) {
   const navigate = useNavigate();
   const [name, setName] = useState("");
   const [maxActive, setMaxActive] = useState("");
@@ -31,6 +40,9 @@ export function LaunchPanel({ plan, search, onChange, error }: Props) {
       backfill_id === null
         ? navigate({ to: "/runs/$runId", params: { runId: String(run_id) } })
         : navigate({ to: "/backfills/$backfillId", params: { backfillId: String(backfill_id) } }),
+    onError: (refused) => {
+      if (planChanged(refused) && search.selection) onChanged();
+    },
   });
   const left = (Date.parse(plan.expires_at) - now) / 1000;
   const expired = left <= 0;
@@ -81,12 +93,13 @@ export function LaunchPanel({ plan, search, onChange, error }: Props) {
             if (!launch.isPending) launch.mutate();
           }}
         >
-          Materialize {plural(plan.cell_count, "cell")}
+          {changed ? "Launch the new plan: " : "Materialize "}
+          {plural(plan.cell_count, "cell")}
         </button>
       )}
       {launch.error && (
         <Problem error={launch.error}>
-          {differs && (
+          {differs && search.selection && (
             <button type="button" className="btn small" onClick={() => onChange({})}>
               Plan again
             </button>
@@ -111,6 +124,13 @@ export function LaunchPanel({ plan, search, onChange, error }: Props) {
   );
 }
 
+/** Not any other refusal: this one says how the plan differs. */
+function planChanged(error: unknown): boolean {
+  return (
+    error instanceof ApiError && error.status === 409 && Boolean((error.body as { difference?: unknown })?.difference)
+  );
+}
+
 /** An option and its value stay on one line. */
 function optionsOf(cli: string) {
   return cli.split(/ (?=--)/).map((part) => (
@@ -120,7 +140,7 @@ function optionsOf(cli: string) {
   ));
 }
 
-function Nothing({ plan, search, onChange }: Omit<Props, "error">) {
+function Nothing({ plan, search, onChange }: Pick<Props, "plan" | "search" | "onChange">) {
   if (plan.blocked.length === 0)
     return (
       <p className="row launch-nothing" data-testid="nothing-to-do">

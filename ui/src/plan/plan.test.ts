@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { PlanAsset } from "../api/types";
+import type { PlanAsset, PlanDifference } from "../api/types";
+import { assetRows, behind, differenceSentence } from "./difference";
 import { filterByReason, reasonsOf } from "./reasons";
 import { planSearch, requestFrom } from "./request";
 import { shownSlots } from "./slots";
@@ -72,5 +73,66 @@ describe("slots", () => {
     for (const slots of [1, 6, 100]) expect(shown).toContain(slots);
     expect(shown).toEqual([...shown].sort((a, b) => a - b));
     expect(shownSlots(times.slice(0, 3), 6)).toEqual(times.slice(0, 3));
+  });
+});
+
+describe("what differs between two plans", () => {
+  const nothing: PlanDifference = {
+    was: "a".repeat(64),
+    now: "b".repeat(64),
+    same: true,
+    text: "nothing differs",
+    request: [],
+    snapshots: [],
+    assets: [],
+    batches: [],
+    keys: [],
+  };
+  const cells = (count: number, partitions: string) => ({ count, partitions });
+  const moved: PlanDifference = {
+    ...nothing,
+    same: false,
+    assets: [
+      {
+        key: "flights",
+        added: cells(2, "2013-01-01..2013-01-02"),
+        removed: cells(1, "2013-01-09"),
+        reasons: [{ was: "missing", now: "stale_code", cells: cells(3, "") }],
+        rescaled: false,
+      },
+      { key: "letters", added: cells(4, ""), removed: cells(4, ""), reasons: [], rescaled: true },
+    ],
+  };
+
+  it("is told by asset: what came in, dropped out, and runs for another reason", () => {
+    const [flights, letters] = assetRows(moved);
+    expect(flights?.rows.map(({ sign, cells, text }) => [sign, cells, text])).toEqual([
+      ["+", 2, "came in"],
+      ["−", 1, "dropped out"],
+      ["±", 3, "stale: code, was missing"],
+    ]);
+    expect(letters?.note).toContain("no cell can be matched");
+    expect(differenceSentence(moved)).toBe("6 cells came in, 5 cells dropped out, 3 cells run for another reason.");
+  });
+
+  it("names what stands behind it, and only that", () => {
+    const found = behind({
+      ...nothing,
+      same: false,
+      keys: ["keys of 'customers': 'acme' came in"],
+      snapshots: [{ name: "shop", was: "0123456789abcdef", now: "fedcba9876543210" }],
+      batches: [{ name: "orders", was: "3", now: "3" }],
+    });
+    expect(found.map(({ title, rows }) => [title, rows[0]?.text])).toEqual([
+      ["Dynamic keys", "keys of 'customers': 'acme' came in"],
+      ["Code", "version fedcba987654, was 0123456789ab"],
+      ["Batches", "cut into other tasks, as many"],
+    ]);
+    expect(behind(nothing)).toEqual([]);
+  });
+
+  it("says when nothing differs any more, and when only the way does", () => {
+    expect(differenceSentence(nothing)).toContain("Nothing differs any more");
+    expect(differenceSentence({ ...nothing, same: false })).toBe("The same cells, made in another way.");
   });
 });

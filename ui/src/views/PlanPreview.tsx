@@ -2,12 +2,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { post } from "../api/client";
-import { plan as planQuery } from "../api/queries";
+import { planDifference, plan as planQuery } from "../api/queries";
 import type { Plan } from "../api/types";
 import { Empty, Loaded, Problem, Skeleton } from "../design/Feedback";
 import { Icon } from "../design/Icon";
 import { LaunchPanel } from "../plan/LaunchPanel";
 import { PlanBody } from "../plan/PlanBody";
+import { PlanChange } from "../plan/PlanChange";
 import { type PlanSearch, requestFrom } from "../plan/request";
 import "../plan/plan.css";
 
@@ -16,11 +17,18 @@ export function PlanPreview() {
   const navigate = useNavigate({ from: "/plan" });
   const client = useQueryClient();
   const query = useQuery({ ...planQuery(search.id ?? ""), enabled: Boolean(search.id) });
+  const difference = useQuery({
+    ...planDifference(search.id ?? "", search.was ?? ""),
+    enabled: Boolean(search.id && search.was),
+  });
   const again = useMutation({
-    mutationFn: (change: PlanSearch) => post<Plan>("/plans", requestFrom({ ...search, ...change })),
+    mutationFn: (change: PlanSearch & { was?: string }) => post<Plan>("/plans", requestFrom({ ...search, ...change })),
     onSuccess: (plan, change) => {
       client.setQueryData(planQuery(String(plan.id)).queryKey, plan);
-      void navigate({ search: { ...search, ...change, reason: undefined, id: String(plan.id) }, replace: true });
+      void navigate({
+        search: { ...search, was: undefined, ...change, reason: undefined, id: String(plan.id) },
+        replace: true,
+      });
     },
   });
   if (!search.id && !search.selection)
@@ -64,18 +72,34 @@ export function PlanPreview() {
             <Loaded query={query} skeleton={<Skeleton rows={10} />}>
               {(plan) => (
                 <div className="plan-layout" data-testid="plan" data-plan={plan.id}>
-                  <PlanBody
-                    plan={plan}
-                    reason={search.reason ?? null}
-                    onReason={(reason) =>
-                      void navigate({ search: (before) => ({ ...before, reason: reason ?? undefined }), replace: true })
-                    }
-                  />
+                  {difference.error ? (
+                    <div className="plan-main">
+                      <Problem error={difference.error} />
+                    </div>
+                  ) : difference.data ? (
+                    <PlanChange
+                      difference={difference.data}
+                      onWhole={() => void navigate({ search: (before) => ({ ...before, was: undefined }) })}
+                    />
+                  ) : (
+                    <PlanBody
+                      plan={plan}
+                      reason={search.reason ?? null}
+                      onReason={(reason) =>
+                        void navigate({
+                          search: (before) => ({ ...before, reason: reason ?? undefined }),
+                          replace: true,
+                        })
+                      }
+                    />
+                  )}
                   <LaunchPanel
                     key={plan.id}
                     plan={plan}
                     search={search}
                     onChange={(change) => again.mutate(change)}
+                    onChanged={() => again.mutate({ was: plan.hash })}
+                    changed={difference.data !== undefined}
                     error={again.error}
                   />
                 </div>

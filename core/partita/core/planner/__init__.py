@@ -1,6 +1,7 @@
 """The planner: what should exist against what does, as an immutable Plan with many interpreters."""
 
 from partita.core.planner.diff import AssetDiff, CellsOf, Changed, PlanDiff, ReasonChange, compare
+from partita.core.planner.diff_keys import keys_difference
 from partita.core.planner.encode import decode_plan, encode_plan
 from partita.core.planner.estimate import Durations, estimate
 from partita.core.planner.estimate_values import CriticalPart, Estimate, SlotTime, StepTime
@@ -75,6 +76,7 @@ __all__ = [
     "estimate",
     "estimate_text",
     "key_text",
+    "keys_difference",
     "makespan",
     "partitions_text",
     "plan",

@@ -164,7 +164,9 @@ class WasNow(Model):
 
 
 class PlanDifference(Model):
-    """From the plan with the hash `was` to that with the hash `now`. Only what differs is listed; `same` when nothing does."""
+    """From the plan with the hash `was` to that with the hash `now`. Only what differs is listed; `same` when nothing does.
+
+    `keys` says in words how the keys of dynamic schemes differ."""
 
     was: str
     now: str
@@ -174,6 +176,7 @@ class PlanDifference(Model):
     snapshots: list[WasNow]
     assets: list[AssetChange]
     batches: list[WasNow]
+    keys: list[str]
 
 
 class NotLaunched(ErrorBody):

@@ -31,6 +31,7 @@ def difference_view(found: PlanDiff) -> models.PlanDifference:
             for one in found.assets
         ],
         batches=_changes(found.batches),
+        keys=list(found.keys),
     )
 
 

@@ -13,7 +13,18 @@ from partita.assets import SelectionError
 from partita.core.catalog import Catalog
 from partita.core.duties.launch import PlanOutdated, launch
 from partita.core.duties.values import Launched, NewBackfill
-from partita.core.planner import Plan, PlanDiff, compare, decode_plan, encode_plan, plan, replan, sentence, to_launch
+from partita.core.planner import (
+    Plan,
+    PlanDiff,
+    compare,
+    decode_plan,
+    encode_plan,
+    keys_difference,
+    plan,
+    replan,
+    sentence,
+    to_launch,
+)
 from partita.core.planner import PlanRequest as CoreRequest
 from partita.core.planner.params import check_params
 from partita.core.store.values_definitions import PlanId
@@ -95,7 +106,9 @@ class PlanService:
                 rule=f"plans are kept for {KEEP_S / 60:.0f} minutes",
                 fix="plan again",
             )
-        return compare(decode_plan(stored.body), shown.plan, shown.catalog)
+        then = self._backend.catalogs.active(int(stored.request.get(_KEYS, 0)))
+        keys = keys_difference(then.keys, shown.catalog.keys)
+        return compare(decode_plan(stored.body), shown.plan, shown.catalog, keys)
 
     def difference(self, plan_id: int, hash_prefix: str) -> PlanDifference:
         """As `compare`, to a kept plan."""
