@@ -21,6 +21,7 @@ from partita.assets import (
     Static,
     space_of,
 )
+from partita.assets.locations import joined_location
 from partita.sdk import InputCell, Lake, Relation
 from partita.sdk.inprocess import target_cell
 from partita.sdk.io.base import PerCell, ReadContext, WriteContext, Written
@@ -197,3 +198,18 @@ def test_files_with_other_columns_are_matched_by_name(lake: Lake) -> None:
     other = lake.write(context(None, attempt="a2"), [{"b": "y", "c": 2.5}])
     rows = read(lake, one + other).sql("from self order by b")
     assert rows.dicts() == [{"a": 1, "b": "x", "c": None}, {"a": None, "b": "y", "c": 2.5}]
+
+
+def test_a_joined_location_is_read_as_the_union_of_its_parts(lake: Lake) -> None:
+    """What a change of the partition scheme derived: a week of days, two of them in one file (ADR 10)."""
+    days = Daily("2025-12-01", end="2025-12-04")
+    alone = lake.write(
+        context(days, "2025-12-01", attempt="a1"), Relation.from_rows([{"day": date(2025, 12, 1), "n": 1}])
+    )
+    shared = [{"day": date(2025, 12, 2), "n": 2}, {"day": date(2025, 12, 3), "n": 3}]
+    both = lake.write(context(days, "2025-12-02..2025-12-03", columns="day", attempt="a2"), Relation.from_rows(shared))
+    first_two = Written("w", joined_location([alone[0].location, both[0].location]), "derived:1", 2)
+    assert sorted(read(lake, [first_two]).fetchall()) == [(date(2025, 12, 1), 1), (date(2025, 12, 2), 2)]
+    whole = Written("w", joined_location([first_two.location, both[1].location]), "derived:2", 3)
+    assert read(lake, [whole]).sql("select sum(n)::int from self").scalar() == 6
+    assert len(read(lake, [whole], list[Path])) == 2

@@ -15,7 +15,7 @@ from partita.core.store.values import (
     SnapshotId,
 )
 from partita.core.store.values_definitions import CellPage, LocationState, PageRef, PlanId
-from partita.core.store.values_identity import CellWindow
+from partita.core.store.values_identity import CellWindow, DerivedCell
 
 
 def definitions(w: World) -> Op:
@@ -62,6 +62,14 @@ def identity(w: World) -> Op:
         CellWindow(key, w.one([None, (AS_OF, AS_OF + timedelta(days=1))]), known=w.maybe())
         for key in sorted(set(w.some(PARTITIONS)))
     ]
+    derived = [
+        DerivedCell(
+            key, (AS_OF, AS_OF + timedelta(days=7)), w.one(["d1", "d2"]), "f1", w.one(["h1", "h2"]), w.digest(),
+            "lake:[]", {"rows": w.one([3, "many"])},
+        )
+        for key in sorted(set(w.some(PARTITIONS)))
+    ]  # fmt: skip
+    asked = w.one(["s1", "s2", "s3"])
     return w.op(
         [
             lambda tx: tx.read_assets(),
@@ -77,6 +85,8 @@ def identity(w: World) -> Op:
             lambda tx: tx.former_cells(one),
             lambda tx: tx.set_aside(one, windows, Fence(7)),
             lambda tx: tx.bring_back(one, tx.former_cells(one)[:2], Fence(9)),
+            lambda tx: tx.scheme_spec(asked),
+            lambda tx: tx.derive_cells(one, derived, Fence(8)),
         ]
     )
 

@@ -741,6 +741,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/scheme": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Choose Scheme */
+        post: operations["chooseScheme"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/scheme/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Preview Scheme */
+        post: operations["previewScheme"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/summary": {
         parameters: {
             query?: never;
@@ -2729,6 +2763,86 @@ export interface components {
             /** Task Count */
             task_count: number;
         };
+        /**
+         * SchemeChoiceView
+         * @description What a choice does: `kept` published cells stay, `back` ones come back, `aside` ones are set aside, `derived` ones are put
+         *     together of `parts` former ones. `missing` partitions hold nothing then; `why` says why no more is derived.
+         */
+        SchemeChoiceView: {
+            /** Aside */
+            aside: number;
+            /** Back */
+            back: number;
+            /**
+             * Choice
+             * @enum {string}
+             */
+            choice: "keep" | "derive" | "restart";
+            /** Derived */
+            derived: number;
+            /** Kept */
+            kept: number;
+            /** Missing */
+            missing: number;
+            /**
+             * Open
+             * @description Cells among them that a task is to make: it is cancelled
+             */
+            open: number;
+            /** Parts */
+            parts: number;
+            /** Sentence */
+            sentence: string;
+            /** Why */
+            why: string;
+        };
+        /**
+         * SchemeConfirmed
+         * @description A request, and the hash of the preview that it was shown with.
+         */
+        SchemeConfirmed: {
+            /** Hash */
+            hash: string;
+            request: components["schemas"]["SchemeRequest"];
+        };
+        /**
+         * SchemeDoneView
+         * @description `written` cells; `cancelled` tasks.
+         */
+        SchemeDoneView: {
+            /** Cancelled */
+            cancelled: number;
+            /** Sentence */
+            sentence: string;
+            /** Written */
+            written: number;
+        };
+        /**
+         * SchemePreview
+         * @description What would be done, what the other choices would do, and `hash`, which is given back to do it.
+         */
+        SchemePreview: {
+            /** Choices */
+            choices: components["schemas"]["SchemeChoiceView"][];
+            chosen: components["schemas"]["SchemeChoiceView"];
+            /** Hash */
+            hash: string;
+            /** Key */
+            key: string;
+        };
+        /**
+         * SchemeRequest
+         * @description What becomes of the cells of an asset whose partition scheme changed.
+         */
+        SchemeRequest: {
+            /**
+             * Choice
+             * @enum {string}
+             */
+            choice: "keep" | "derive" | "restart";
+            /** Key */
+            key: string;
+        };
         /** ServerView */
         ServerView: {
             /** Address */
@@ -4485,6 +4599,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskList"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    chooseScheme: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SchemeConfirmed"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchemeDoneView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewScheme: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SchemeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchemePreview"];
                 };
             };
             /** @description Client Error */

@@ -7,7 +7,7 @@ known assets stay. Reads through the readers of catalog and cells; writes nothin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from partita.assets import AssetKey, PartitionSpace, Snapshot, snapshot_hash
@@ -23,6 +23,7 @@ from partita.core.catalog.identity import counted_definitions, follow_renames
 from partita.core.cells import Statuses
 from partita.core.cells.values import PUBLISHED, CellsReader
 from partita.core.changes.ahead import AheadCells
+from partita.core.changes.choices import SchemeChoices, choices_of
 from partita.core.changes.compare import compare
 from partita.core.changes.impact import Impact, impact_of
 from partita.core.changes.values import Difference
@@ -40,6 +41,8 @@ class DeployDiff:
     catalog: Catalog | None
     """As it would be; None with problems."""
     as_of: datetime
+    choices: Mapping[AssetKey, SchemeChoices] = field(default_factory=dict)
+    """What `keep`, `derive` and `restart` would come to, of assets whose partitions change and that hold something."""
 
     @property
     def empty(self) -> bool:
@@ -91,13 +94,18 @@ def deploy_diff(
         for one, told in zip(ahead, follow_renames([one.snapshot for one in ahead]), strict=True)
     ]
     catalog = Catalog(snapshots, _ids(snapshots, then.ids), active.keys, origins)
+    now = Statuses(active, reader, as_of)
     impacts = impact_of(
-        Statuses(active, reader, as_of),
+        now,
         Statuses(catalog, AheadCells(reader, active, catalog, as_of), as_of),
         _touched(differences),
         renamed,
     )
-    return DeployDiff(tuple(differences), (), tuple(impacts), catalog, as_of)
+    was = {after: before for before, after in renamed.items()}
+    resliced = [change.key for one in differences for change in one.changed if change.partitions is not None]
+    choices = {key: choices_of(now, catalog, was.get(key, key), key) for key in resliced}
+    held = {key: one for key, one in choices.items() if one is not None}
+    return DeployDiff(tuple(differences), (), tuple(impacts), catalog, as_of, held)
 
 
 def _counted(

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from partita.assets import AssetKey, AssetSpec, PartitionsSpec, Snapshot, canonical_json, from_spec
 from partita.core.catalog.schemes import scheme_hash
-from partita.core.decide.cancel import cancel
 from partita.core.decide.schemes import rematch
-from partita.core.duties.consequences import Move, follow, write
+from partita.core.duties.schemes import cancel_open
 from partita.core.store.port import Tx
-from partita.core.store.values import AssetId, CellRef
-from partita.core.store.values_identity import AssetRow, CellWindow
+from partita.core.store.values import AssetId
+from partita.core.store.values_identity import AssetRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +58,11 @@ def take_schemes(
 
 def _rematch(tx: Tx, spec: AssetSpec, asset_id: AssetId) -> Rescheme:
     found = rematch(from_spec(spec.partitions), tx.windowed_cells(asset_id), tx.former_cells(asset_id), tx.now())
-    cancelled = _cancel(tx, asset_id, found.aside)
+    cancelled = cancel_open(tx, asset_id, [one.partition for one in found.aside])
     fence = tx.next_fence()
     aside = tx.set_aside(asset_id, found.aside, fence) if found.aside else 0
     back = tx.bring_back(asset_id, found.back, fence) if found.back else 0
     return Rescheme(spec.key, found.kept, aside, back, cancelled)
-
-
-def _cancel(tx: Tx, asset_id: AssetId, cells: Sequence[CellWindow]) -> int:
-    """Before any cell is locked, as every duty does."""
-    owners = tx.open_owners([CellRef(asset_id, one.partition) for one in cells]) if cells else {}
-    if not owners:
-        return 0
-    now = tx.now()
-    tasks = tx.lock_tasks(sorted(set(owners.values())))
-    moves: list[Move] = [
-        (task, update) for task in tasks if not task.state.terminal and (update := cancel(task, now)) is not None
-    ]
-    write(tx, moves, follow(tx, moves, whole=True, now=now))
-    return len(moves)
 
 
 def _json(spec: PartitionsSpec | None) -> object:

@@ -20,7 +20,7 @@ from partita.core.store.values_definitions import (
     StoredSnapshot,
 )
 from partita.core.store.values_dynamic import EndedKey, KeyLife, NewKey, RenewedKey
-from partita.core.store.values_identity import AssetRow, CellWindow, FormerCell, FormerKey
+from partita.core.store.values_identity import AssetRow, CellWindow, DerivedCell, FormerCell, FormerKey
 
 
 class DefinitionsTx(Protocol):
@@ -105,6 +105,13 @@ class DefinitionsTx(Protocol):
 
     def bring_back(self, asset_id: AssetId, cells: Sequence[FormerCell], fence: Fence) -> int:
         """Moves former cells back where nothing is published; returns how many. Appends cell_change."""
+
+    def scheme_spec(self, hash: str) -> Any:
+        """The JSON of an interned scheme (None for an unpartitioned asset, too); None when it is unknown."""
+
+    def derive_cells(self, asset_id: AssetId, cells: Sequence[DerivedCell], fence: Fence) -> int:
+        """Publishes cells where nothing is published, of no attempt and no run, making their rows where there are none; returns
+        how many. The former cells stay. Nobody below `fence` publishes there afterwards. Appends cell_change."""
 
     # -- code servers
     def put_code_server(

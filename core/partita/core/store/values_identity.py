@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from partita.core.store.values import AssetId, LocationId
 
@@ -53,3 +55,22 @@ class FormerCell:
     data_version: str
     location: str | None
     published_at: datetime | None
+    fingerprint: str | None = None
+    consumed_digest: int | None = None
+    """Unsigned, of 64 bits."""
+    rows: int | None = None
+    """What the metadata count, where they do."""
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedCell:
+    """A cell to be published without an attempt: it is put together of former ones, which `metadata` names."""
+
+    partition: str
+    window: tuple[datetime, datetime]
+    data_version: str
+    fingerprint: str
+    dependency_hash: str
+    consumed_digest: int
+    location: str
+    metadata: Mapping[str, Any]

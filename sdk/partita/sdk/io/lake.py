@@ -2,7 +2,7 @@
 
 Owns files under its root. A file is never changed once it has its name: an attempt writes under a name of its own, and the
 publication of a cell is the control plane's pointer to it. Several cells of one attempt share a file, told apart by the
-hidden column `__cell`.
+hidden column `__cell`. A cell that was derived from cells of another partition scheme points to their files.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from partita.assets import PartitaError
+from partita.assets.locations import location_parts
 from partita.sdk import engine
 from partita.sdk.io.assign import CELL_COLUMN, with_cells
 from partita.sdk.io.base import IOManager, PerCell, ReadContext, WriteContext, Written
@@ -74,8 +75,8 @@ class Lake(IOManager):
     def read(self, ctx: ReadContext) -> Any:
         """The union of the cells, columns matched by name."""
         cells_by_file: dict[Path, list[int] | None] = {}
-        for cell in ctx.cells:
-            file, number = parse_location(cell.location)
+        for location in (part for cell in ctx.cells for part in location_parts(cell.location)):
+            file, number = parse_location(location)
             if number is None:
                 cells_by_file[file] = None
             else:

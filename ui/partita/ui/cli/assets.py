@@ -1,4 +1,4 @@
-"""`partita assets`: the list, and rename, move, retire.
+"""`partita assets`: the list, and rename, move, retire, scheme.
 
 Owns the order show → ask → do. `partita assets SELECTION` is short for `partita assets list SELECTION`.
 """
@@ -24,7 +24,7 @@ class _ListByDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-assets = typer.Typer(cls=_ListByDefault, help="Assets: list (the default), rename, move, retire, former.")
+assets = typer.Typer(cls=_ListByDefault, help="Assets: list (the default), rename, move, retire, scheme, former.")
 
 
 def register(app: typer.Typer) -> None:
@@ -111,6 +111,55 @@ def retire(
     from partita.ui.api.models.identity import RetireRequest
 
     _change(RetireRequest(kind="retire", selection=selection), "Retire them?", "Retired.", yes=yes, as_json=as_json)
+
+
+@assets.command()
+def scheme(
+    key: Annotated[str, typer.Argument(metavar="ASSET", help="The asset whose partition scheme changed.")],
+    *,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Cells with the same key and window stay (the default).")
+    ] = False,
+    derive: Annotated[
+        bool, typer.Option("--derive", help="Also publish missing windows that whole former cells tile exactly.")
+    ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Set all cells aside; every partition is missing.")
+    ] = False,
+    yes: o.Yes = False,
+    as_json: o.Json = False,
+) -> None:
+    """Choose what becomes of the cells after a change of the partition scheme. Nothing is deleted."""
+    from partita.ui.api.models.identity import SchemeRequest
+    from partita.ui.cli.session import session
+
+    if keep + derive + restart > 1:
+        raise typer.BadParameter("--keep, --derive and --restart are one choice: give one of them")
+    output = Output(json=as_json)
+    request = SchemeRequest(key=key, choice="derive" if derive else "restart" if restart else "keep")
+    with session() as opened:
+        shown = opened.services.schemes.preview(request)
+        chosen = shown.chosen
+        if not as_json:
+            output.table(
+                ("choice", "what it does"),
+                [(one.choice + (" *" if one == chosen else ""), one.sentence) for one in shown.choices],
+                empty="",
+            )
+            if chosen.open:
+                output.say(f"Work on {chosen.open:,} of these cells is cancelled.")
+        if not (chosen.back or chosen.aside or chosen.derived):
+            if as_json:
+                output.value(shown)
+            else:
+                output.say(f"{request.choice}: nothing to do.")
+            return
+        output.confirm(f"{request.choice.capitalize()} the cells of {key}?", yes=yes)
+        told = opened.services.schemes.apply(request, shown.hash)
+    if as_json:
+        output.value(told)
+    else:
+        output.say(f"{key}: {told.sentence}.")
 
 
 @assets.command()

@@ -88,7 +88,7 @@ def _say(found: DeployDiff, problems: list[str], output: Output) -> None:
 
 def _difference(one: Difference, found: DeployDiff, told: dict[AssetKey, Impact]) -> Iterator[Text]:
     """The lines of a location; takes the impacts that it tells out of `told`."""
-    from partita.ui.api.services.change_views import change_lines, impact_text
+    from partita.ui.api.services.change_views import change_lines, choice_lines, impact_text
 
     for key in one.added:
         space = found.space_of(key)
@@ -112,7 +112,7 @@ def _difference(one: Difference, found: DeployDiff, told: dict[AssetKey, Impact]
         impact = told.pop(change.key, None)
         style = "" if change.only_settings else "yellow"
         yield Text(f"  ~ {change.key}" + (f"  {impact_text(impact, found)}" if impact else ""), style=style)
-        for line in change_lines(change):
+        for line in (*change_lines(change), *choice_lines(change.key, found)):
             yield Text(f"      {line}")
     for check in one.checks:
         yield Text(f"  ~ check {check}")
@@ -132,6 +132,8 @@ def _partitions(count: int) -> str:
 
 
 def _json(found: DeployDiff, problems: list[str], code: int) -> dict[str, Any]:
+    from dataclasses import asdict
+
     from partita.ui.api.services.change_views import stale_text
 
     return {
@@ -146,6 +148,7 @@ def _json(found: DeployDiff, problems: list[str], code: int) -> dict[str, Any]:
             }
             for one in found.impacts
         ],
+        "choices": {key: asdict(one) for key, one in found.choices.items()},
     }  # fmt: skip
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from partita.core.store.encode import as_stored
-from partita.core.store.memory.base import MemoryPart
+from partita.core.store.memory.base import MemoryPart, distinct
 from partita.core.store.memory.tables import Row
 from partita.core.store.values import AssetId, CellRef, Fence
-from partita.core.store.values_identity import CellWindow, FormerCell
+from partita.core.store.values_identity import CellWindow, DerivedCell, FormerCell
 
 _SUCCESS = (
     "data_version", "fingerprint_id", "dependency_hash_id", "consumed_digest", "location", "metadata", "published_at",
@@ -45,7 +45,8 @@ class SchemesPart(MemoryPart):
         return [
             FormerCell(
                 row["id"], self._db.scheme.rows[row["scheme_id"]]["hash"], row["partition"], _window(row),
-                row["data_version"], row["location"], row["published_at"],
+                row["data_version"], row["location"], row["published_at"], self._text(row["fingerprint_id"]),
+                row["consumed_digest"], _rows_of(row["metadata"]),
             )
             for row in self._db.former_cell.sorted_rows()
             if row["asset_id"] == asset_id
@@ -82,6 +83,46 @@ class SchemesPart(MemoryPart):
             back += 1
         return back
 
+    def scheme_spec(self, hash: str) -> Any:
+        return next((row["spec"] for row in self._db.scheme.sorted_rows() if row["hash"] == hash), None)
+
+    def derive_cells(self, asset_id: AssetId, cells: Sequence[DerivedCell], fence: Fence) -> int:
+        ordered = sorted(cells, key=lambda one: one.partition)
+        distinct((one.partition for one in ordered), "derive_cells")
+        ids = self.intern(text for one in ordered for text in (one.fingerprint, one.dependency_hash))
+        made = 0
+        for one in ordered:
+            row = self._db.cell.get((asset_id, one.partition))
+            if row is None:
+                key = {"asset_id": asset_id, "partition": one.partition}
+                row = {**key, "fence": 0, **dict.fromkeys((*_SUCCESS, *_ATTEMPT))}
+            elif row["data_version"] is not None:
+                continue
+            self._db.cell.put(
+                row
+                | dict.fromkeys((*_SUCCESS, *_ATTEMPT))
+                | {
+                    "window_start": one.window[0],
+                    "window_end": one.window[1],
+                    "fence": max(row["fence"], fence),
+                    "data_version": one.data_version,
+                    "fingerprint_id": ids[one.fingerprint],
+                    "dependency_hash_id": ids[one.dependency_hash],
+                    "consumed_digest": one.consumed_digest,
+                    "location": one.location,
+                    "metadata": as_stored(one.metadata),
+                    "published_at": self._now,
+                    "version_at": self._now,
+                    "last_outcome": "published",
+                }
+            )
+            self._append_change(CellRef(asset_id, one.partition))
+            made += 1
+        return made
+
+    def _text(self, fingerprint_id: int | None) -> str | None:
+        return None if fingerprint_id is None else str(self._db.fingerprint.rows[fingerprint_id]["text"])
+
     def _keep(self, row: Row, scheme_id: int | None) -> None:
         if scheme_id is None:
             raise self._violation(f"the scheme of asset {row['asset_id']} is not recorded")
@@ -93,6 +134,11 @@ class SchemesPart(MemoryPart):
                 **{name: row[name] for name in ("asset_id", "partition", "window_start", "window_end", *_SUCCESS)},
             }
         )
+
+
+def _rows_of(metadata: Any) -> int | None:
+    counted = metadata.get("rows") if isinstance(metadata, Mapping) else None
+    return counted if type(counted) is int else None
 
 
 def _window(row: Row) -> Any:

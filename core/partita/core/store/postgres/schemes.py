@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import text
 
 from partita.core.store.encode import to_json
-from partita.core.store.postgres.base import PostgresPart
+from partita.core.store.postgres.base import PostgresPart, ordered, to_signed, to_unsigned
 from partita.core.store.values import AssetId, Fence
-from partita.core.store.values_identity import CellWindow, FormerCell
+from partita.core.store.values_identity import CellWindow, DerivedCell, FormerCell
 
 KNOWN_SCHEMES = text("SELECT hash FROM scheme WHERE hash = ANY(CAST(:hashes AS text[]))")
 INSERT_SCHEMES = text("""
@@ -35,8 +35,10 @@ WINDOWED_CELLS = text("""
     WHERE c.asset_id = :asset ORDER BY c.partition
 """)
 FORMER_CELLS = text("""
-    SELECT f.id, s.hash, f.partition, f.window_start, f.window_end, f.data_version, f.location, f.published_at
-    FROM former_cell f JOIN scheme s ON s.id = f.scheme_id WHERE f.asset_id = :asset ORDER BY f.id
+    SELECT f.id, s.hash, f.partition, f.window_start, f.window_end, f.data_version, f.location, f.published_at, p.text,
+           f.consumed_digest, f.metadata -> 'rows'
+    FROM former_cell f JOIN scheme s ON s.id = f.scheme_id LEFT JOIN fingerprint p ON p.id = f.fingerprint_id
+    WHERE f.asset_id = :asset ORDER BY f.id
 """)
 
 # The row stays, empty and under a fence of its own: an attempt that holds an earlier one finds itself superseded.
@@ -88,6 +90,35 @@ BRING_BACK = text("""
     SELECT count(*) FROM back
 """)
 
+SCHEME_SPEC = text("SELECT spec FROM scheme WHERE hash = :hash")
+
+# As a publication, but of no attempt. A row that never was is made; one that holds something is left.
+DERIVE_CELLS = text("""
+    WITH derived AS (
+        INSERT INTO cell AS c (asset_id, partition, window_start, window_end, fence, data_version, fingerprint_id,
+                               dependency_hash_id, consumed_digest, location, metadata, published_at, version_at, last_outcome)
+        SELECT :asset, u.partition, u.window_start, u.window_end, :fence, u.data_version, u.fingerprint_id, u.dependency_id,
+               u.digest, u.location, u.metadata, now(), now(), 'published'
+        FROM unnest(CAST(:partitions AS text[]), CAST(:starts AS timestamptz[]), CAST(:ends AS timestamptz[]),
+                    CAST(:versions AS text[]), CAST(:fingerprints AS bigint[]), CAST(:dependencies AS bigint[]),
+                    CAST(:digests AS bigint[]), CAST(:locations AS text[]), CAST(:metadata AS jsonb[]))
+             AS u(partition, window_start, window_end, data_version, fingerprint_id, dependency_id, digest, location, metadata)
+        ORDER BY u.partition COLLATE "C"
+        ON CONFLICT (asset_id, partition) DO UPDATE SET
+            window_start = excluded.window_start, window_end = excluded.window_end, fence = greatest(c.fence, excluded.fence),
+            data_version = excluded.data_version, fingerprint_id = excluded.fingerprint_id,
+            dependency_hash_id = excluded.dependency_hash_id, consumed_digest = excluded.consumed_digest,
+            location = excluded.location, metadata = excluded.metadata, published_at = excluded.published_at,
+            version_at = excluded.version_at, published_attempt = NULL, published_run = NULL,
+            last_outcome = excluded.last_outcome, last_attempt = NULL, last_attempt_at = NULL, last_error = NULL
+        WHERE c.data_version IS NULL
+        RETURNING c.partition
+    ), changes AS (
+        INSERT INTO cell_change (asset_id, partition) SELECT :asset, partition FROM derived ORDER BY partition
+    )
+    SELECT count(*) FROM derived
+""")
+
 
 class SchemesPart(PostgresPart):
     def set_schemes(self, schemes: Mapping[AssetId, tuple[str, Any]]) -> None:
@@ -115,9 +146,12 @@ class SchemesPart(PostgresPart):
 
     def former_cells(self, asset_id: AssetId) -> list[FormerCell]:
         return [
-            FormerCell(row[0], row[1], row[2], _window(row[3], row[4]), *row[5:])
+            FormerCell(
+                row[0], row[1], row[2], _window(row[3], row[4]), row[5], row[6], row[7], row[8], to_unsigned(row[9]),
+                row[10] if type(row[10]) is int else None,
+            )
             for row in self._rows(FORMER_CELLS, asset=asset_id)
-        ]
+        ]  # fmt: skip
 
     def set_aside(self, asset_id: AssetId, cells: Sequence[CellWindow], fence: Fence) -> int:
         rows = sorted(cells, key=lambda one: one.partition)
@@ -135,6 +169,31 @@ class SchemesPart(PostgresPart):
     def bring_back(self, asset_id: AssetId, cells: Sequence[FormerCell], fence: Fence) -> int:
         ids = [one.id for one in cells]
         return int(self._rows(BRING_BACK, asset=asset_id, fence=fence, ids=ids)[0][0])
+
+    def scheme_spec(self, hash: str) -> Any:
+        found = self._rows(SCHEME_SPEC, hash=hash)
+        return found[0][0] if found else None
+
+    def derive_cells(self, asset_id: AssetId, cells: Sequence[DerivedCell], fence: Fence) -> int:
+        rows: list[DerivedCell] = ordered(cells, lambda one: one.partition, "derive_cells")
+        if not rows:
+            return 0
+        ids = self.intern(hash for one in rows for hash in (one.fingerprint, one.dependency_hash))
+        found = self._rows(
+            DERIVE_CELLS,
+            asset=asset_id,
+            fence=fence,
+            partitions=[one.partition for one in rows],
+            starts=[one.window[0] for one in rows],
+            ends=[one.window[1] for one in rows],
+            versions=[one.data_version for one in rows],
+            fingerprints=[ids[one.fingerprint] for one in rows],
+            dependencies=[ids[one.dependency_hash] for one in rows],
+            digests=[to_signed(one.consumed_digest) for one in rows],
+            locations=[one.location for one in rows],
+            metadata=[to_json(one.metadata) for one in rows],
+        )
+        return int(found[0][0])
 
 
 def _window(start: datetime | None, end: datetime | None) -> tuple[datetime, datetime] | None:

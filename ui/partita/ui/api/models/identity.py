@@ -67,6 +67,56 @@ class IdentityPreview(Model):
     hash: str
 
 
+SchemeChoice = Literal["keep", "derive", "restart"]
+
+
+class SchemeRequest(Model):
+    """What becomes of the cells of an asset whose partition scheme changed."""
+
+    key: str
+    choice: SchemeChoice
+
+
+class SchemeChoiceView(Model):
+    """What a choice does: `kept` published cells stay, `back` ones come back, `aside` ones are set aside, `derived` ones are put
+    together of `parts` former ones. `missing` partitions hold nothing then; `why` says why no more is derived."""
+
+    choice: SchemeChoice
+    kept: int
+    back: int
+    aside: int
+    derived: int
+    parts: int
+    missing: int
+    open: int = Field(description="Cells among them that a task is to make: it is cancelled")
+    why: str
+    sentence: str
+
+
+class SchemePreview(Model):
+    """What would be done, what the other choices would do, and `hash`, which is given back to do it."""
+
+    key: str
+    chosen: SchemeChoiceView
+    choices: list[SchemeChoiceView]
+    hash: str
+
+
+class SchemeConfirmed(Model):
+    """A request, and the hash of the preview that it was shown with."""
+
+    request: SchemeRequest
+    hash: str
+
+
+class SchemeDoneView(Model):
+    """`written` cells; `cancelled` tasks."""
+
+    written: int
+    cancelled: int
+    sentence: str
+
+
 class IdentityConfirmed(Model):
     """A request, and the hash of the preview that it was shown with."""
 

@@ -1,10 +1,19 @@
-"""Renaming, moving and retiring assets: the preview, and doing what it showed."""
+"""Renaming, moving and retiring assets, and changed partition schemes: the preview, and doing what it showed."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter
 
-from partita.ui.api.models.identity import FormerCellView, IdentityConfirmed, IdentityPreview, IdentityRequest
+from partita.ui.api.models.identity import (
+    FormerCellView,
+    IdentityConfirmed,
+    IdentityPreview,
+    IdentityRequest,
+    SchemeConfirmed,
+    SchemeDoneView,
+    SchemePreview,
+    SchemeRequest,
+)
 from partita.ui.api.routes.common import ERRORS, Key, Limit, Offset, Use
 
 router = APIRouter(tags=["assets"], responses=ERRORS)
@@ -23,3 +32,13 @@ def preview_identity(use: Use, request: IdentityRequest) -> IdentityPreview:
 @router.post("/identity", operation_id="changeIdentity")
 def change_identity(use: Use, confirmed: IdentityConfirmed) -> IdentityPreview:
     return use.identities.apply(confirmed.request, confirmed.hash)
+
+
+@router.post("/scheme/preview", operation_id="previewScheme")
+def preview_scheme(use: Use, request: SchemeRequest) -> SchemePreview:
+    return use.schemes.preview(request)
+
+
+@router.post("/scheme", operation_id="chooseScheme")
+def choose_scheme(use: Use, confirmed: SchemeConfirmed) -> SchemeDoneView:
+    return use.schemes.apply(confirmed.request, confirmed.hash)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from partita.ui.api.services.pools import PoolService
     from partita.ui.api.services.requests import RequestService
     from partita.ui.api.services.runs import RunService
+    from partita.ui.api.services.schemes import SchemeService
     from partita.ui.api.services.system import SystemService
 
 
@@ -40,6 +41,7 @@ class Services:
     identities: IdentityService
     pools: PoolService
     requests: RequestService
+    schemes: SchemeService
 
 
 def services_of(
@@ -67,6 +69,7 @@ def services_of(
     from partita.ui.api.services.pools import PoolService
     from partita.ui.api.services.requests import RequestService
     from partita.ui.api.services.runs import RunService
+    from partita.ui.api.services.schemes import SchemeService
     from partita.ui.api.services.system import SystemService
 
     backend = Backend(store=store, catalogs=CatalogCache(store.read), logs=logs, wake=wake, who=who, kind=kind)
@@ -85,4 +88,5 @@ def services_of(
         identities=IdentityService(backend),
         pools=PoolService(backend),
         requests=RequestService(backend),
+        schemes=SchemeService(backend),
     )

@@ -65,6 +65,23 @@ def impact_text(one: Impact, found: DeployDiff) -> str:
     return ", ".join(parts)
 
 
+def choice_lines(key: AssetKey, found: DeployDiff) -> Iterator[str]:
+    """What each choice about the changed partitions of an asset would come to."""
+    one = found.choices.get(key)
+    if one is None:
+        return
+    left = max(one.partitions - one.kept, 0)
+    yield f"keep (the default): {one.kept:,} kept, {left:,} start missing"
+    if one.derivable:
+        rest = f"{max(left - one.derivable, 0):,} start missing"
+        yield f"derive: {one.kept:,} kept, {one.derivable:,} derivable of {one.parts:,}, {rest}"
+    else:
+        yield f"derive: nothing: {one.why}"
+    yield f"restart: 0 kept, {one.partitions:,} start missing"
+    if one.derivable or one.kept:
+        yield f"to choose after the deployment: partita assets scheme {key} --derive or --restart"
+
+
 def stale_text(one: Impact, found: DeployDiff) -> str:
     """Which partitions become stale."""
     space = found.space_of(one.key)
@@ -172,7 +189,8 @@ def _assets(difference: Difference) -> list[ChangedAsset]:
 
 def _with_impact(one: ChangedAsset, found: DeployDiff) -> list[str]:
     impact = next((known for known in found.impacts if known.key == one.key), None)
-    return [*one.lines, impact_text(impact, found)] if impact is not None else one.lines
+    told = [*one.lines, *choice_lines(AssetKey(one.key), found)]
+    return [*told, impact_text(impact, found)] if impact is not None else told
 
 
 def _impact(one: Impact | None) -> ImpactView | None:
