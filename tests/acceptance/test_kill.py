@@ -131,7 +131,11 @@ def reached(deployment: Deployed, cells: int) -> bool:
 
 
 def gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid)
+    """Its parent may not have looked yet: what is left of it until then does nothing any more."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def planned(deployment: Deployed) -> int:

@@ -95,6 +95,8 @@ class EmbeddedPostgres:
     @property
     def pid(self) -> int | None:
         """The pid of the serving postmaster, or None."""
+        if self._process is not None:
+            self._process.poll()  # killed, and started again by another user: ours would stay a zombie for as long as we live
         return _live_postmaster(self._cluster)
 
     @property
