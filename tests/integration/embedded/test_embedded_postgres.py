@@ -53,6 +53,22 @@ def test_a_killed_server_comes_back_with_what_was_committed(folder: Path) -> Non
     server.stop()
 
 
+def test_a_killed_server_is_reaped_also_when_another_user_started_it_again(folder: Path) -> None:
+    first, second = EmbeddedPostgres(folder), EmbeddedPostgres(folder)
+    first.start()
+    try:
+        second.start()
+        killed = first.pid
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+        second.start()
+        assert first.pid == second.pid != killed
+        assert not psutil.pid_exists(killed)
+    finally:
+        second.stop()
+        first.stop()
+
+
 def test_the_last_user_stops_the_server(folder: Path) -> None:
     first, second = EmbeddedPostgres(folder), EmbeddedPostgres(folder)
     assert first.start() == second.start()
