@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from pathlib import Path
 import harness
 
 from partita.assets import AssetKey
-from partita.core.catalog import CatalogCache
+from partita.core.catalog import CatalogAsset, CatalogCache
 from partita.core.duties.launch import launch_all
 from partita.core.duties.values import Launch, LaunchCell, LaunchTask
 from partita.core.runtime.deployed import Deployed
@@ -87,10 +88,8 @@ def burst(runs: int, schedulers: int, *, kill: bool = False, hold: bool = False)
         deployment.wait_serving()
         store = open_store(deployment.database_url, pool_size=4)
         launches = due_at_midnight(store, runs)
-        with workers(deployment), snapshot_held(store, hold):
+        with workers(deployment), snapshot_held(store, hold), launching(deployment, store, launches):
             started = time.monotonic()
-            launch_in_the_background = launcher(deployment, store, launches)
-            next(launch_in_the_background)
             killed = False
             while (done := published(deployment)) != 3 * runs:
                 if kill and not killed and time.monotonic() - started > KILL_AFTER_S:
@@ -98,8 +97,6 @@ def burst(runs: int, schedulers: int, *, kill: bool = False, hold: bool = False)
                     killed = True
                 assert time.monotonic() - started < 600, f"only {done} of {3 * runs} cells after ten minutes"
                 time.sleep(0.25)
-            for _ in launch_in_the_background:
-                pass
         [(seconds,)] = deployment.query(
             "SELECT extract(epoch FROM (SELECT max(finished_at) FROM attempt) - (SELECT min(created_at) FROM run))"
         )
@@ -114,15 +111,9 @@ def due_at_midnight(store: PostgresStore, runs: int) -> list[Launch]:
     roots = [catalog.assets[AssetKey(f"root_{n}")] for n in range(3)]
     now = datetime.now(UTC)
 
-    def task(root: object, key: str) -> LaunchTask:
-        asset = catalog.assets[root.key]  # type: ignore[attr-defined]
-        pools = tuple(PoolUse(use.name, use.slots) for use in asset.spec.pools)
-        cell = LaunchCell(CellRef(asset.id, key), "missing", None)
-        return LaunchTask("step", asset.step.id, asset.location_id, asset.snapshot_id, cells=(cell,), pools=pools)
-
     return [
         Launch(
-            tasks=tuple(task(root, f"p{n:04}") for root in roots),
+            tasks=tuple(root_task(root, f"p{n:04}") for root in roots),
             request={"selection": "*"},
             plan_hash=f"midnight-{n}",
             as_of=now,
@@ -134,10 +125,15 @@ def due_at_midnight(store: PostgresStore, runs: int) -> list[Launch]:
     ]
 
 
-def launcher(deployment: Deployed, store: PostgresStore, launches: list[Launch]) -> Iterator[None]:
-    """Launches on a thread of its own after the first `next`; the second one waits for its end."""
-    import threading
+def root_task(root: CatalogAsset, key: str) -> LaunchTask:
+    pools = tuple(PoolUse(use.name, use.slots) for use in root.spec.pools)
+    cell = LaunchCell(CellRef(root.id, key), "missing", None)
+    return LaunchTask("step", root.step.id, root.location_id, root.snapshot_id, cells=(cell,), pools=pools)
 
+
+@contextmanager
+def launching(deployment: Deployed, store: PostgresStore, launches: list[Launch]) -> Iterator[None]:
+    """Launches on a thread of its own, and waits for its end."""
     hub = WakeHub(deployment.database_url)
 
     def work() -> None:

@@ -7,21 +7,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args, overload
+from dataclasses import fields
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from partita.assets import (
     DefinitionError,
-    DynamicPartitions,
-    MultiPartitions,
     OnCodeChange,
     PartitionsDef,
-    StaticPartitions,
-    TimePartitions,
     TriggerRule,
     asset_key,
-    reserved_pool,
-    suggest,
 )
 from partita.sdk.collector import CallSite, caller, current
 from partita.sdk.definitions import (
@@ -30,7 +24,6 @@ from partita.sdk.definitions import (
     ModuleDefaults,
     PartitionColumns,
     StepDef,
-    StepOptions,
 )
 from partita.sdk.durations import Duration, seconds
 from partita.sdk.former import FormerKeys, former_keys
@@ -43,17 +36,21 @@ from partita.sdk.policies import (
     Automation,
     Batch,
     RetryPolicy,
-    check_batch,
-    checked_limit,
-    checked_on_code_change,
-    manual,
 )
 from partita.sdk.references import HasKey, Upstream
-from partita.sdk.signature import Signature, returns_nothing, signature_of
+from partita.sdk.signature import signature_of
+from partita.sdk.steps import (
+    Options,
+    Pool,
+    asset_options,
+    checked_partitions,
+    checked_pools,
+    checked_retries,
+    make_step,
+)
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
-Pool = str | Mapping[str, int]
 
 
 class _AssetDecorator:
@@ -142,7 +139,7 @@ def asset(
         own = {"key": key, "io": io, "kinds": kinds, "description": description, "metadata": metadata}
         check_options({**own, **options}, owner)
         out = Out(_docstring(made_by, description), io, partition_columns, kinds, {}, metadata or {}, renamed_from)
-        return _step(made_by, site, {key if key is not None else made_by.__name__: out}, _options(options))
+        return make_step(made_by, site, {key if key is not None else made_by.__name__: out}, asset_options(options))
 
     if function is None:
         return _AssetDecorator(declare)
@@ -192,7 +189,7 @@ def multi_asset(
     {}
     """
     members = _members(outs)
-    options = _Options(
+    options = Options(
         partitions,
         deps,
         retries,
@@ -213,11 +210,11 @@ def multi_asset(
         subsettable,
     )
     name = f"group {', '.join(members)}"
-    check_options({one.name: getattr(options, one.name) for one in fields(_Options)}, name)
+    check_options({one.name: getattr(options, one.name) for one in fields(Options)}, name)
 
     def declare(function: Callable[..., Any], site: CallSite) -> StepDef:
         check_function(function, name)
-        return _step(function, site, members, options)
+        return make_step(function, site, members, options)
 
     return _AssetDecorator(declare)
 
@@ -270,7 +267,7 @@ def external(
         key=asset_key(key),
         place=site.place,
         kind="external",
-        partitions=_checked_partitions(partitions, key),
+        partitions=checked_partitions(partitions, key),
         description=description,
         group=group or said.group or "default",
         owner=owner or said.owner,
@@ -378,192 +375,11 @@ def defaults(
         group=group,
         owner=owner,
         tags=dict(tags or {}),
-        retries=_checked_retries(retries, "defaults()"),
-        pools=None if pool is None else _pools(pool, "defaults()"),
+        retries=checked_retries(retries, "defaults()"),
+        pools=None if pool is None else checked_pools(pool, "defaults()"),
         timeout_s=None if timeout is None else seconds(timeout, what="defaults(timeout=)"),
     )
     current().set_defaults(site, said)
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The options that the members of a group share, as written."""
-
-    partitions: PartitionsDef | None = None
-    deps: Sequence[Upstream] = ()
-    retries: RetryPolicy | None = None
-    timeout: Duration | None = None
-    pool: Pool | None = None
-    max_active: int | None = None
-    priority: int = 0
-    trigger_rule: TriggerRule = "all_success"
-    batch: Batch = SINGLE
-    automation: Automation | None = None
-    on_code_change: OnCodeChange = "ignore"
-    automatic_limit: int | None = None
-    code_version: str | None = None
-    group: str | None = None
-    owner: str | None = None
-    tags: Mapping[str, str] | None = None
-    isolation: Literal["fork", "spawn"] = "fork"
-    subsettable: bool = False
-
-
-def _options(given: Mapping[str, Any]) -> _Options:
-    """The options of `@asset` by name; it takes them as they come, so a name that is none of them is refused here."""
-    known = [one.name for one in fields(_Options) if one.name != "subsettable"]  # an asset by itself has no members
-    for name in given:
-        if name not in known:
-            own = ["key", "renamed_from", "partition_columns", "io", "kinds", "description", "metadata"]
-            raise DefinitionError(
-                f"@asset has no option {name!r}",
-                rule=f"its options are {', '.join(sorted([*known, *own]))}",
-                fix=suggest(name, [*known, *own]),
-            )
-    return _Options(**given)
-
-
-def _checked_retries(retries: object, owner: str) -> RetryPolicy | None:
-    if retries is None or isinstance(retries, RetryPolicy):
-        return retries
-    raise DefinitionError(
-        f"{owner}: retries={retries!r}",
-        rule="retries are a RetryPolicy",
-        fix=f"write RetryPolicy({retries})"
-        if isinstance(retries, int)
-        else 'write for example RetryPolicy(3, delay="30s")',
-    )
-
-
-def _checked_rule(rule: object, owner: str) -> TriggerRule:
-    if rule in get_args(TriggerRule):
-        return cast(TriggerRule, rule)
-    raise DefinitionError(
-        f"{owner}: trigger_rule={rule!r}",
-        rule=f"a trigger rule is one of {', '.join(get_args(TriggerRule))}",
-        fix=suggest(str(rule), get_args(TriggerRule)),
-    )
-
-
-def _step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, Out], options: _Options) -> StepDef:
-    keys = [asset_key(key) for key in outs]
-    owner = f"asset {keys[0]!r}" if len(keys) == 1 else f"group {', '.join(keys)}"
-    said = current().defaults_for(site)
-    signature = signature_of(function, owner=owner, local_names=site.local_names)
-    partitions = _checked_partitions(options.partitions, keys[0])
-    check_batch(options.batch, partitions, owner)
-    if options.subsettable and not signature.contexts:
-        raise DefinitionError(
-            f"{owner} is subsettable and its function takes no Context",
-            rule="context.assets says which members an attempt is to make",
-            fix="add a parameter `context: Context`, or leave subsettable= out",
-        )
-    pools = dict(said.pools or {}) if options.pool is None else _pools(options.pool, owner)
-    assets = []
-    for key, out in zip(keys, outs.values(), strict=True):
-        if isinstance(out.io, IOManager):
-            current().add_io(out.io, site.place)
-            pools.update(out.io.pools)
-        _refuse_lost_value(signature, out, owner)
-        _check_columns(out.partition_columns, partitions, owner)
-        assets.append(
-            AssetDef(
-                key=key,
-                place=site.place,
-                partitions=partitions,
-                description=out.description,
-                group=options.group or said.group or "default",
-                owner=options.owner or said.owner,
-                tags={**said.tags, **(options.tags or {}), **out.tags},
-                kinds=tuple(out.kinds),
-                metadata=dict(out.metadata),
-                io=out.io.name if isinstance(out.io, IOManager) else out.io,
-                partition_columns=out.partition_columns,
-                renamed_from=former_keys(out.renamed_from, key),
-            )
-        )
-    step = StepDef(
-        id="+".join(sorted(keys)),  # "+" is in no key
-        function=function,
-        signature=signature,
-        assets=tuple(assets),
-        deps=tuple(asset_key(one) if isinstance(one, str) else one for one in options.deps),
-        options=StepOptions(
-            retries=_checked_retries(options.retries, owner) or said.retries or RetryPolicy(),
-            batch=options.batch,
-            automation=options.automation or manual(),
-            on_code_change=checked_on_code_change(options.on_code_change, owner),
-            automatic_limit=checked_limit(options.automatic_limit, owner),
-            pools=pools,
-            max_active=options.max_active,
-            timeout_s=said.timeout_s if options.timeout is None else seconds(options.timeout, what=f"{owner}: timeout"),
-            priority=options.priority,
-            trigger_rule=_checked_rule(options.trigger_rule, owner),
-            isolation=options.isolation,
-            code_version=options.code_version,
-            subsettable=options.subsettable,
-        ),
-        place=site.place,
-    )
-    current().add_step(step)
-    return step
-
-
-def _refuse_lost_value(signature: Signature, out: Out, owner: str) -> None:
-    if out.io is not None and returns_nothing(signature):
-        name = out.io if isinstance(out.io, str) else out.io.name
-        raise DefinitionError(
-            f"{owner} returns None but io={name!r} stores what is returned",
-            rule="an asset that stores its data itself says io=None",
-            fix="return the data, or write io=None",
-        )
-
-
-def _check_columns(columns: PartitionColumns | None, partitions: PartitionsDef | None, owner: str) -> None:
-    if columns is None:
-        return
-    if isinstance(partitions, MultiPartitions):
-        names = [name for name, _ in partitions.dims]
-        if isinstance(columns, str) or sorted(columns) != sorted(names):
-            raise DefinitionError(
-                f"{owner}: partition_columns={columns!r}",
-                rule=f"it names one column for each dimension: {', '.join(names)}",
-                fix="write {" + ", ".join(f'"{name}": "COLUMN"' for name in names) + "}",
-            )
-    elif partitions is None or not isinstance(columns, str):
-        raise DefinitionError(
-            f"{owner}: partition_columns={columns!r}",
-            rule="an asset with one dimension names one column; an unpartitioned one has none",
-            fix='write partition_columns="COLUMN", or leave it out',
-        )
-
-
-def _checked_partitions(partitions: PartitionsDef | None, key: str) -> PartitionsDef | None:
-    allowed = TimePartitions | StaticPartitions | DynamicPartitions | MultiPartitions
-    if partitions is not None and not isinstance(partitions, allowed):
-        raise DefinitionError(
-            f"asset {key!r}: partitions={partitions!r}",
-            rule="partitions are Daily(...), Hourly(...), Weekly(...), Monthly(...), TimeWindows(...), Static(...), "
-            "Dynamic(...) or Multi(...)",
-            fix='write for example Daily("2026-01-01")',
-        )
-    return partitions
-
-
-def _pools(pool: Pool, owner: str) -> dict[str, int]:
-    pools = {pool: 1} if isinstance(pool, str) else dict(pool)
-    for name, slots in pools.items():
-        if not name or slots < 1:
-            raise DefinitionError(
-                f"{owner}: pool {name!r} with {slots} slots", rule="an attempt takes one slot or more"
-            )
-        if reserved_pool(name):
-            raise DefinitionError(
-                f"{owner}: pool {name!r} has the name of a cap",
-                rule="`all`, and names that begin with asset:, location: or backfill:, are those of caps",
-                fix="give the pool another name; max_active= caps the tasks of one asset",
-            )
-    return pools
 
 
 def _docstring(function: Callable[..., Any], given: str | None) -> str:

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from partita.assets import AssetKey, PartitionSet
-from partita.core.automation.faults import SetAside, read_set_aside, set_aside
+from partita.core.automation.again import until_decided
+from partita.core.automation.faults import SetAside, read_set_aside
 from partita.core.automation.values import (
     EVENTS,
     ActiveCatalog,
-    AskedBefore,
     Automated,
     Limits,
-    Undecidable,
     deciding,
     subject_of,
 )
@@ -28,13 +27,11 @@ from partita.core.automation.visit import Visit, ask
 from partita.core.catalog import CatalogAsset, StepKey
 from partita.core.catalog.dynamic import cells_of_keys
 from partita.core.catalog.edges import Bools, mask_of
-from partita.core.duties.launch import LaunchAgain
 from partita.core.duties.values import KEYS, Channel
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import CellRef, TodoEvent
 from partita.core.store.values_requests import FaultKind
 
-_TRIES = 20
 _LISTED = 20
 
 
@@ -42,17 +39,8 @@ def run_new_keys(
     store: Store, catalogs: ActiveCatalog, limit: int = EVENTS, *, limits: Limits | None = None
 ) -> Automated:
     """Take new keys of eager assets and ask for their cells."""
-    before: dict[CellRef, int] = {}
-    for _ in range(_TRIES):
-        try:
-            return store.run(lambda tx: _visit(tx, catalogs, limit, limits or Limits(), dict(before)))
-        except LaunchAgain:
-            continue
-        except AskedBefore as known:
-            before.update(known.again)
-        except Undecidable as error:
-            set_aside(store, error)
-    return Automated(more=True)
+    done = until_decided(store, lambda tx, before: _visit(tx, catalogs, limit, limits or Limits(), before))
+    return Automated(more=True) if done is None else done
 
 
 def _visit(tx: Tx, catalogs: ActiveCatalog, limit: int, limits: Limits, before: Mapping[CellRef, int]) -> Automated:

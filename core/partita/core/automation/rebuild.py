@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from partita.assets import AssetSpec
+from partita.core.automation.again import until_decided
 from partita.core.automation.eager import differs
-from partita.core.automation.faults import read_set_aside, set_aside
+from partita.core.automation.faults import read_set_aside
 from partita.core.automation.values import (
     ActiveCatalog,
-    AskedBefore,
     Automated,
     Limits,
-    Undecidable,
     deciding,
     subject_of,
 )
@@ -30,13 +29,11 @@ from partita.core.automation.visit import Visit, ask
 from partita.core.catalog import CatalogAsset, StepKey
 from partita.core.catalog.edges import Bools
 from partita.core.catalog.names import names_of
-from partita.core.duties.launch import LaunchAgain
 from partita.core.duties.values import REBUILD, Channel
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, CellRef, NewEvent, TodoEvent
 from partita.core.store.values_requests import FaultKind
 
-_TRIES = 20
 _ASSETS = 500
 _AGAIN_S = 5.0  # cells of which something is under way: there may be no event when that ends
 
@@ -59,20 +56,11 @@ def _basis(spec: AssetSpec) -> tuple[str, str, str]:
 
 def run_rebuilds(store: Store, catalogs: ActiveCatalog, *, limits: Limits | None = None) -> Automated:
     """Take the assets whose code changed and ask for what was made with other code."""
-    before: dict[CellRef, int] = {}
-    for _ in range(_TRIES):
-        try:
-            return store.run(partial(_rebuild, catalogs=catalogs, limits=limits or Limits(), before=dict(before)))
-        except LaunchAgain:
-            continue
-        except AskedBefore as known:
-            before.update(known.again)
-        except Undecidable as error:
-            set_aside(store, error)
-    return Automated(more=True)
+    done = until_decided(store, lambda tx, before: _rebuild(tx, catalogs, limits or Limits(), before))
+    return Automated(more=True) if done is None else done
 
 
-def _rebuild(tx: Tx, *, catalogs: ActiveCatalog, limits: Limits, before: Mapping[CellRef, int]) -> Automated:
+def _rebuild(tx: Tx, catalogs: ActiveCatalog, limits: Limits, before: Mapping[CellRef, int]) -> Automated:
     events = tx.take_todo_skip(REBUILD, _ASSETS)
     if not events:
         return Automated()

@@ -14,15 +14,16 @@ from datetime import datetime
 import numpy as np
 
 from partita.assets import AssetKey
-from partita.core.automation.faults import read_set_aside, set_aside
-from partita.core.automation.values import EVENTS, ActiveCatalog, AskedBefore, Automated, Undecidable, deciding
+from partita.core.automation.again import until_decided
+from partita.core.automation.faults import read_set_aside
+from partita.core.automation.values import EVENTS, ActiveCatalog, Automated, Undecidable, deciding
 from partita.core.automation.visit import Asked, Visit, ask
 from partita.core.catalog import Catalog, StepKey
 from partita.core.catalog.edges import Bools
 from partita.core.cells.pages import block_of
 from partita.core.cells.status import Statuses
 from partita.core.cells.values import CellBlock, CellDetail, CellRow, OpenCell
-from partita.core.duties.launch import LaunchAgain, launch_in
+from partita.core.duties.launch import launch_in
 from partita.core.duties.values import REPLAN
 from partita.core.planner.assemble import assemble
 from partita.core.planner.decide import decide
@@ -32,8 +33,6 @@ from partita.core.planner.values import DEFAULT_MODE, PlanRequest
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, CellRef, Run, RunId, RunState, TodoEvent
 from partita.core.store.values_requests import FaultKind
-
-_TRIES = 20
 
 
 def run_replans(store: Store, catalogs: ActiveCatalog, limit: int = EVENTS) -> Automated:
@@ -51,17 +50,8 @@ def _visit(
     store: Store, catalogs: ActiveCatalog, limit: int, passed: Collection[RunId]
 ) -> tuple[Automated, RunId | None]:
     """One launch at most, for the first run that was not passed over; and that run, when all it did was to wait on."""
-    before: dict[CellRef, int] = {}
-    for _ in range(_TRIES):
-        try:
-            return store.run(lambda tx: _replan(tx, catalogs, limit, dict(before), passed))
-        except LaunchAgain:
-            continue
-        except AskedBefore as known:
-            before.update(known.again)
-        except Undecidable as error:
-            set_aside(store, error)
-    return Automated(more=True), None
+    done = until_decided(store, lambda tx, before: _replan(tx, catalogs, limit, before, passed))
+    return (Automated(more=True), None) if done is None else done
 
 
 def _replan(
