@@ -4,6 +4,8 @@ SHELL := bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules
+# Where it is set no process finds what another one has compiled, and each takes twice as long to start.
+unexport PYTHONDONTWRITEBYTECODE
 
 PY := .venv/bin/python
 STAMP := .venv/.synced
@@ -84,13 +86,17 @@ conformance: $(STAMP) ## the conformance cases, per file (PARTITA_CASES=DIR: oth
 	@$(PY) -m tests.conformance
 
 .PHONY: simulate mutants
-simulate: $(STAMP) ## stories of the control plane on virtual time (SEEDS=n; SEED=n tells one again, traced)
-	@SEEDS="$(SEEDS)" SEED="$(SEED)" $(PY) -m tests.simulation
+simulate: $(STAMP) ## stories of the control plane on virtual time (SEEDS=n; SEED=n tells one again, traced; THEME=name)
+	@SEEDS="$(SEEDS)" SEED="$(SEED)" THEME="$(THEME)" $(PY) -m tests.simulation
 mutants: $(STAMP) ## break production code in named ways: mutant, seed that caught it, law
 	@$(PY) -m tests.simulation.mutants
 
-# What the benches share, and what one of them starts, is no bench.
-BENCHES = $(filter-out bench/harness.py bench/noop_worker.py,$(sort $(wildcard bench/*.py)))
+.PHONY: chaos
+chaos: $(STAMP) ui ## faults on real processes, with their long forms: kills, standstills, outages, full disks, two versions
+	$(PYTEST) -q -n 2 --dist loadfile -m "not prove" $(wildcard tests/acceptance/test_kill.py tests/acceptance/test_faults_*.py)
+
+# What the benches share is no bench.
+BENCHES = $(filter-out bench/harness.py bench/bulk.py bench/intake_events.py,$(sort $(wildcard bench/*.py)))
 
 .PHONY: bench
 bench: $(STAMP) ui ## every bench in its quick form; all run, and it fails when one of them broke

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,9 @@ class Bench:
 
     def at_least(self, id: str, what: str, value: float, unit: str, limit: float) -> None:
         self.rows.append(Row(id, what, round(value, 3), unit, f">= {limit:g}", value >= limit))
+
+    def at_most(self, id: str, what: str, value: float, unit: str, limit: float) -> None:
+        self.rows.append(Row(id, what, round(value, 3), unit, f"<= {limit:g}", value <= limit))
 
     def plain(self, id: str, what: str, value: float, unit: str) -> None:
         self.rows.append(Row(id, what, round(value, 3), unit, "", True))
@@ -138,6 +142,11 @@ def pss_bytes(processes: Sequence[psutil.Process]) -> int:
         except psutil.NoSuchProcess:
             continue
     return total
+
+
+def hours_after_2000(hours: int) -> str:
+    """The wall time that ends so many hours from the begin of the year 2000."""
+    return (datetime(2000, 1, 1) + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M")  # noqa: DTZ001 - a local wall time
 
 
 def quantile(values: Sequence[float], q: float) -> float:

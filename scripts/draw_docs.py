@@ -1,14 +1,18 @@
-"""Draw the pictures of docs/partitions.md and docs/mappings.md from the model itself, so that they cannot drift.
+"""Draw the pictures of docs/partitions.md and docs/mappings.md from the model itself, and the states of a task of
+docs/scheduling.md from the table of their moves, so that they cannot drift.
 
-`--check` draws nothing and ends with exit code 1 when a picture differs from what would be drawn.
+`--check` writes nothing and ends with exit code 1 when a picture or a table differs from what would be written.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+
+import draw_states
 
 from partita.assets import (
     Daily,
@@ -24,13 +28,16 @@ from partita.assets import (
     upstream_of,
 )
 
-TARGET = Path(__file__).parent.parent / "docs" / "images"
+DOCS = Path(__file__).parent.parent / "docs"
+TARGET = DOCS / "images"
+BEGIN, END = "<!-- moves: written by scripts/draw_docs.py -->", "<!-- end of moves -->"
+MOVES = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#2b2f3a}.k{font:11px ui-monospace,monospace}.q{fill:#646a78}"
     ".b{fill:#eef0f4;stroke:#9aa1b0}.n{fill:#9fd8b4;stroke:#3b8a5a}.s{fill:#a9c4f5;stroke:#3b62b0}"
-    ".a{fill:none;stroke:#b3423c;stroke-dasharray:4 3}"
+    ".a{fill:none;stroke:#b3423c;stroke-dasharray:4 3}.e{fill:none;stroke:#9aa1b0}.h{fill:#9aa1b0}.w{font-size:10px;fill:#646a78}"
     "@media(prefers-color-scheme:dark){text{fill:#e4e6ec}.q{fill:#9aa1b0}.b{fill:#23262e;stroke:#565d6c}"
-    ".n{fill:#245c3b;stroke:#6fc191}.s{fill:#27437c;stroke:#8fb0f2}.a{stroke:#f0867f}}"
+    ".n{fill:#245c3b;stroke:#6fc191}.s{fill:#27437c;stroke:#8fb0f2}.a{stroke:#f0867f}.e{stroke:#7d8494}.h{fill:#7d8494}.w{fill:#9aa1b0}}"
 )
 LEFT, WIDTH, ROW = 150, 700, 26
 
@@ -41,6 +48,7 @@ def pictures() -> dict[str, str]:
     march = (datetime(2026, 2, 26, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC))
     days, weeks, months = Daily("2026-02-27"), Weekly("2026-02-23"), Monthly("2026-02-01")
     return {
+        "states.svg": _states(),
         "windows.svg": _windows(autumn),
         "mapping-rolling.svg": _mapping("rolling(days=7)", days, days, Rolling(7, "days"), "2026-03-03", march),
         "mapping-overlap.svg": _mapping("overlap()", weeks, Daily("2026-02-23"), TimeOverlap(), "2026-03-02", march),
@@ -49,6 +57,17 @@ def pictures() -> dict[str, str]:
             (datetime(2026, 1, 28, tzinfo=UTC), datetime(2026, 4, 3, tzinfo=UTC)),
         ),
     }  # fmt: skip
+
+
+def _states() -> str:
+    parts, width, height = draw_states.picture()
+    return _svg(parts, height, width)
+
+
+def pages() -> dict[Path, str]:
+    """Every page with a generated part, as it should be."""
+    page = DOCS / "scheduling.md"
+    return {page: MOVES.sub(lambda _: f"{BEGIN}\n{draw_states.table()}{END}", page.read_text())}
 
 
 Span = tuple[datetime, datetime]
@@ -115,20 +134,19 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
 
 
-def _svg(parts: list[str], height: int) -> str:
-    width = LEFT + WIDTH + 2
+def _svg(parts: list[str], height: int, width: int = LEFT + WIDTH + 2) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
     return f"{head}<style>{STYLE}</style>{''.join(parts)}</svg>\n"
 
 
 def main() -> int:
-    """Write the pictures, or compare them."""
-    drawn = pictures()
+    """Write the pictures and the tables, or compare them."""
+    drawn = {TARGET / name: text for name, text in pictures().items()} | pages()
     if "--check" not in sys.argv:
-        for name, text in drawn.items():
-            (TARGET / name).write_text(text)
+        for path, text in drawn.items():
+            path.write_text(text)
         return 0
-    old = [name for name, text in drawn.items() if not (TARGET / name).is_file() or (TARGET / name).read_text() != text]
+    old = [path.name for path, text in drawn.items() if not path.is_file() or path.read_text() != text]
     if old:
         print(f"{', '.join(old)} differ; run: python scripts/draw_docs.py", file=sys.stderr)
     return 1 if old else 0

@@ -16,10 +16,13 @@ def main(folder: str, selection: str, *mode: str) -> None:
 
     from pathlib import Path
 
-    from partita.core.catalog.load import CatalogCache
-    from partita.core.config import load_config
-    from partita.core.planner import PlanRequest, plan
-    from partita.core.runtime.deployment import Deployment
+    from partita.core import starting
+
+    with starting.imports():  # as `partita.ui.cli.session` has it
+        from partita.core.catalog.load import CatalogCache
+        from partita.core.config import load_config
+        from partita.core.planner import PlanRequest, plan
+        from partita.core.runtime.deployment import Deployment
 
     laps.append(lap())
     with Deployment(load_config(Path(folder))) as deployment:

@@ -23,7 +23,7 @@ from partita.core.duties.claim import claim
 from partita.core.duties.finish import finish
 from partita.core.duties.launch import launch
 from partita.core.duties.leases import register
-from partita.core.duties.values import AttemptResult, CellOutcome, CellResult, Claimed
+from partita.core.duties.values_attempts import AttemptResult, CellOutcome, CellResult, Claimed
 from partita.core.embedded import EmbeddedPostgres
 from partita.core.planner import PlanRequest, plan, to_launch
 from partita.core.store.open import migrate, open_store

@@ -47,6 +47,10 @@ class Pages:
 
     held: dict[AssetId, list[CellBlock]] = field(default_factory=dict)
 
+    def unmade_of_backfill(self, backfill_id: int) -> Sequence[CellRef]:
+        """No backfill here."""
+        return ()
+
     def blocks(self, assets: Collection[AssetId]) -> Mapping[AssetId, Sequence[CellBlock]]:
         return {one: self.held[one] for one in assets if one in self.held}
 

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,8 @@ FLIGHTS = REPO / "examples" / "flights"
 Deploy = Callable[..., Deployed]
 
 
-@pytest.fixture
-def scratch() -> Iterator[Path]:
+@contextmanager
+def short_folder() -> Iterator[Path]:
     """A folder with a short path (sockets) that another account may enter (the server's)."""
     folder = Path(tempfile.mkdtemp(prefix="pt-acc-"))
     folder.chmod(0o755)
@@ -28,9 +29,8 @@ def scratch() -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture
-def deploy(scratch: Path) -> Iterator[Deploy]:
-    """`deploy(files, env=...)` writes a project and returns its `Deployed`; everything is stopped at the end of the test."""
+@contextmanager
+def deploying(scratch: Path) -> Iterator[Deploy]:
     made: list[Deployed] = []
 
     def of(files: dict[str, str], *, env: dict[str, str] | None = None, folder: str = "project") -> Deployed:
@@ -41,9 +41,37 @@ def deploy(scratch: Path) -> Iterator[Deploy]:
         made.append(Deployed(root, env=env))
         return made[-1]
 
-    yield of
-    for deployment in reversed(made):
-        deployment.stop()
+    try:
+        yield of
+    finally:
+        for deployment in reversed(made):
+            deployment.stop()
+
+
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    with short_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def deploy(scratch: Path) -> Iterator[Deploy]:
+    """`deploy(files, env=...)` writes a project and returns its `Deployed`; everything is stopped at the end of the test."""
+    with deploying(scratch) as deploy:
+        yield deploy
+
+
+@pytest.fixture(scope="module")
+def shared_scratch() -> Iterator[Path]:
+    with short_folder() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def deploy_shared(shared_scratch: Path) -> Iterator[Deploy]:
+    """As `deploy`, for all tests of a file: starting a deployment takes longer than most of them."""
+    with deploying(shared_scratch) as deploy:
+        yield deploy
 
 
 @pytest.fixture(scope="session")

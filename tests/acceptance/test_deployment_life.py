@@ -16,11 +16,11 @@ from .flights_copy import CONFIG, MARTS, RAW, broken_by, copy_flights, edit, ref
 DAYS = ("--from", "2013-01-07", "--to", "2013-01-08")
 
 
-@pytest.fixture
-def deployment(deploy: Deploy, scratch: Path, flights_source: Path) -> Deployed:
-    """The flights example in a folder that may be changed, served by `partita dev`."""
-    copy_flights(scratch / "project")
-    made = deploy({"partita.toml": CONFIG}, env={"FLIGHTS_SOURCE": str(flights_source)})
+@pytest.fixture(scope="module")
+def deployment(deploy_shared: Deploy, shared_scratch: Path, flights_source: Path) -> Deployed:
+    """The flights example in a folder that may be changed, served by `partita dev`. Each test leaves the code as it was."""
+    copy_flights(shared_scratch / "project")
+    made = deploy_shared({"partita.toml": CONFIG}, env={"FLIGHTS_SOURCE": str(flights_source)})
     made.start("dev")
     made.wait_serving()
     return made
@@ -29,7 +29,7 @@ def deployment(deploy: Deploy, scratch: Path, flights_source: Path) -> Deployed:
 def test_a_broken_module_breaks_only_itself(deployment: Deployed) -> None:
     materialize(deployment, "raw/airlines", "--mode", "all")
     good = (deployment.folder / RAW).read_text()
-    for breakage, complaint in (("raise RuntimeError('typo')", "typo"), ("import time; time.sleep(3600)", "15 s")):
+    for breakage, complaint in (("raise RuntimeError('typo')", "typo"), ("import time; time.sleep(3600)", "10 s")):
         edit(deployment, RAW, broken_by(breakage))
         reload(deployment)
         flights = location(deployment, "flights")

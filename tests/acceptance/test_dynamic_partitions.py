@@ -38,6 +38,14 @@ def bills(context: Context) -> Relation:
 def letters(context: Context) -> Relation:
     return Relation.from_rows([{"dear": context.partition.key}])
 
+@asset(io=None, fan_out=2)
+def inbox(context: Context) -> None:
+    context.add_partitions(customers, ["initech", "umbrella"])
+
+@asset(partitions=customers, deps=[inbox])
+def welcomes(context: Context) -> Relation:
+    return Relation.from_rows([{"to": context.partition.key}])
+
 @asset
 def report(orders: Annotated[Relation, From("orders", all_)]) -> Relation:
     return orders.sql("select sum(amount) as amount, count(*) as n from self")
@@ -112,3 +120,22 @@ def test_keys_from_the_first_to_the_history_of_the_last(shop: Deployed, scratch:
     assert list(states(shop, "orders")) == ["globex"]
     last = json.loads(shop.run("partitions", "list", "customers", "--ended", "--json"))["items"][0]
     assert (last["key"], last["ended_by"]) == ("guest", "ttl")
+
+    # What an asset finds at run time is there from its commit on, and the letters follow; again it is no news (S-023).
+    for _ in range(2):
+        shop.run("materialize", "inbox or welcomes", "--mode", "all", "--yes")
+    shop.wait("letters to all", lambda: {"initech", "umbrella"} <= made(shop, "letters"))
+    keys = json.loads(shop.run("partitions", "list", "customers", "--json"))["items"]
+    assert [(one["key"], one["added_by"]) for one in keys[-2:]] == [("initech", "inbox"), ("umbrella", "inbox")]
+    [(lives, letters)] = shop.query(
+        "SELECT (SELECT count(*) FROM dynamic_key WHERE key = 'initech'), (SELECT count(*) FROM automation_request q"
+        " JOIN asset a ON a.id = q.asset_id WHERE a.key = 'letters' AND q.partition = 'initech')"
+    )
+    assert (lives, letters) == (1, 1)
+    # What reads it is made over them in the run that found them, before that ends.
+    found = shop.query(
+        "SELECT r.state, count(*) FILTER (WHERE a.key = 'inbox'), count(*) FILTER (WHERE c.partition = 'initech')"
+        " FROM run r JOIN task t ON t.run_id = r.id JOIN task_cell c ON c.task_id = t.id JOIN asset a ON a.id = c.asset_id"
+        " WHERE a.key IN ('inbox', 'welcomes') AND c.state = 'published' GROUP BY r.id, r.state ORDER BY r.id"
+    )
+    assert tuple(found[0]) == ("success", 1, 1)  # the second run made the same data: unchanged

@@ -27,7 +27,7 @@ from pathlib import Path
 from partita.sdk import Context, Output, Static, asset, defaults, eager
 
 defaults(owner="team:test")
-keys = Static(*(f"p{{i:03}}" for i in range({TIMES})))
+keys = Static("after", "while", *(f"p{{i:03}}" for i in range({TIMES})))
 gate = Path(os.environ["GATE"])
 
 @asset(partitions=keys, io=None)
@@ -47,16 +47,17 @@ def consumer(context: Context) -> Output:
 """
 
 
-@pytest.fixture
-def gate(scratch: Path) -> Path:
-    folder = scratch / "gate"
+@pytest.fixture(scope="module")
+def gate(shared_scratch: Path) -> Path:
+    folder = shared_scratch / "gate"
     folder.mkdir()
     return folder
 
 
-@pytest.fixture
-def deployment(deploy: Deploy, gate: Path) -> Deployed:
-    made = deploy({"partita.toml": CONFIG, "eager_assets.py": ASSETS}, env={"GATE": str(gate)})
+@pytest.fixture(scope="module")
+def deployment(deploy_shared: Deploy, gate: Path) -> Deployed:
+    """For all tests: the first two partitions are theirs who follow one of them, the many come last."""
+    made = deploy_shared({"partita.toml": CONFIG, "eager_assets.py": ASSETS}, env={"GATE": str(gate)})
     for number in range(3):
         made.start("scheduler", name=f"scheduler {number}")
     made.start("code-server", "--location", "eager")
@@ -67,6 +68,27 @@ def deployment(deploy: Deploy, gate: Path) -> Deployed:
     return made
 
 
+def test_an_update_right_after_the_consumers_own_run_fires_again(deployment: Deployed) -> None:
+    materialize(deployment, "left or right", "after")
+    deployment.wait("the consumer follows", lambda: runs_of_consumer(deployment, "after") == 1)
+    materialize(deployment, "left", "after", mode=["all"])
+    deployment.wait("the consumer follows again", lambda: runs_of_consumer(deployment, "after") == 2)
+    deployment.wait("nothing is left to decide", lambda: idle(deployment))
+    assert runs_of_consumer(deployment, "after") == 2
+
+
+def test_an_update_while_the_consumer_runs_fires_again(deployment: Deployed, gate: Path) -> None:
+    (gate / "hold-while").touch()
+    materialize(deployment, "left or right", "while")
+    deployment.wait("the consumer runs", lambda: any(gate.glob("entered-while-*")))
+    materialize(deployment, "right", "while", mode=["all"])
+    deployment.wait("the update is published", lambda: publications(deployment, "right", "while") == 2)
+    (gate / "hold-while").unlink()
+    deployment.wait("the consumer follows again", lambda: runs_of_consumer(deployment, "while") == 2)
+    deployment.wait("nothing is left to decide", lambda: idle(deployment))
+    assert runs_of_consumer(deployment, "while") == 2
+
+
 def test_two_producers_in_one_second_give_one_attempt_each_of_200_times(deployment: Deployed) -> None:
     for number in range(TIMES):
         materialize(deployment, "left or right", f"p{number:03}")
@@ -74,36 +96,16 @@ def test_two_producers_in_one_second_give_one_attempt_each_of_200_times(deployme
     deployment.wait("nothing is left to decide", lambda: idle(deployment))
     attempts = deployment.query(
         "SELECT c.partition, count(*) FROM attempt a JOIN task t ON t.id = a.task_id JOIN task_cell c ON c.task_id = t.id"
-        " JOIN asset s ON s.id = c.asset_id WHERE s.key = 'consumer' GROUP BY 1"
+        " JOIN asset s ON s.id = c.asset_id WHERE s.key = 'consumer' AND c.partition LIKE 'p%%' GROUP BY 1"
     )
     assert len(attempts) == TIMES
     assert [row for row in attempts if row[1] != 1] == []
     apart = deployment.query(
         "SELECT count(*) FROM (SELECT e.partition FROM event e JOIN asset s ON s.id = e.asset_id WHERE e.kind = 'materialized'"
-        " AND s.key IN ('left', 'right') GROUP BY 1 HAVING max(e.at) - min(e.at) < interval '1 second') AS pair"
+        " AND s.key IN ('left', 'right') AND e.partition LIKE 'p%%' GROUP BY 1"
+        " HAVING max(e.at) - min(e.at) < interval '1 second') AS pair"
     )
     assert apart[0][0] > TIMES * 0.9, "the producers did publish in the same second"
-
-
-def test_an_update_right_after_the_consumers_own_run_fires_again(deployment: Deployed) -> None:
-    materialize(deployment, "left or right", "p000")
-    deployment.wait("the consumer follows", lambda: runs_of_consumer(deployment) == 1)
-    materialize(deployment, "left", "p000", mode=["all"])
-    deployment.wait("the consumer follows again", lambda: runs_of_consumer(deployment) == 2)
-    deployment.wait("nothing is left to decide", lambda: idle(deployment))
-    assert runs_of_consumer(deployment) == 2
-
-
-def test_an_update_while_the_consumer_runs_fires_again(deployment: Deployed, gate: Path) -> None:
-    (gate / "hold-p001").touch()
-    materialize(deployment, "left or right", "p001")
-    deployment.wait("the consumer runs", lambda: any(gate.glob("entered-p001-*")))
-    materialize(deployment, "right", "p001", mode=["all"])
-    deployment.wait("the update is published", lambda: publications(deployment, "right") == 2)
-    (gate / "hold-p001").unlink()
-    deployment.wait("the consumer follows again", lambda: runs_of_consumer(deployment) == 2)
-    deployment.wait("nothing is left to decide", lambda: idle(deployment))
-    assert runs_of_consumer(deployment) == 2
 
 
 # ------------------------------------------------------------------ helpers
@@ -136,20 +138,23 @@ def materialize(deployment: Deployed, selection: str, partition: str, *, mode: l
 def published(deployment: Deployed) -> int:
     [(count,)] = deployment.query(
         "SELECT count(*) FROM cell c JOIN asset s ON s.id = c.asset_id WHERE s.key = 'consumer' AND c.data_version IS NOT NULL"
+        " AND c.partition LIKE 'p%%'"
     )
     return int(count)
 
 
-def publications(deployment: Deployed, key: str) -> int:
+def publications(deployment: Deployed, key: str, partition: str) -> int:
     [(count,)] = deployment.query(
-        "SELECT count(*) FROM event e JOIN asset s ON s.id = e.asset_id WHERE e.kind = 'materialized' AND s.key = %s",
+        "SELECT count(*) FROM event e JOIN asset s ON s.id = e.asset_id WHERE e.kind = 'materialized' AND s.key = %s"
+        " AND e.partition = %s",
         key,
+        partition,
     )
     return int(count)
 
 
-def runs_of_consumer(deployment: Deployed) -> int:
-    return publications(deployment, "consumer")
+def runs_of_consumer(deployment: Deployed, partition: str) -> int:
+    return publications(deployment, "consumer", partition)
 
 
 def idle(deployment: Deployed) -> bool:

@@ -110,10 +110,10 @@ def test_diff_tells_what_a_deployment_would_do_before_it_happens(
 
 def diff(deployment: Deployed, *arguments: str) -> tuple[int, dict[str, Any]]:
     """Exit code and answer; of an answer without problems and differences only the verdict."""
-    told = json.loads(deployment.run("diff", *arguments, "--json", ok=(0, 1, 2)))
-    code = {"nothing_stale": 0, "costs": 1, "refused": 2}[told["outcome"]]
-    deployment.run("diff", *arguments, ok=(code,))
-    return code, {name: told[name] for name in ("empty", "outcome")} if told["empty"] else told
+    done = deployment.complete("diff", *arguments, "--json")
+    told = json.loads(done.stdout)
+    assert done.returncode == {"nothing_stale": 0, "costs": 1, "refused": 2}[told["outcome"]]
+    return done.returncode, {name: told[name] for name in ("empty", "outcome")} if told["empty"] else told
 
 
 def states(deployment: Deployed, key: str) -> dict[str, int]:

@@ -51,13 +51,32 @@ def report(rows: Annotated[Relation, From(remote("orders", location="shop"))]) -
 """
 
 
-@pytest.fixture
-def deployment(deploy: Deploy) -> Deployed:
-    made = deploy({"partita.toml": CONFIG, "shop.py": SHOP, "reports.py": REPORTS})
+@pytest.fixture(scope="module")
+def deployment(deploy_shared: Deploy) -> Deployed:
+    """Each test begins with the code that is deployed here, and leaves it so."""
+    made = deploy_shared({"partita.toml": CONFIG, "shop.py": SHOP, "reports.py": REPORTS})
     made.start("dev")
     made.wait_serving()
     made.run("materialize", "orders or totals or report", "--partitions", "all", "--yes")
     return made
+
+
+def test_a_rename_that_cannot_be_is_refused_and_changes_nothing(deployment: Deployed) -> None:
+    twice = SHOP + '\n@asset(partitions=days, renamed_from="orders", io=None)\ndef other() -> None: ...\n'
+    write(deployment, "shop.py", twice)
+    assert "'other' says renamed_from='orders', and 'orders' is still defined" in deployment.run(
+        "diff", "shop", ok=(2,)
+    )
+    deployment.run("locations", "reload", "shop", "--yes", ok=(0, 1))
+    assert "is still defined" in deployment.run("locations")
+    assert len(cells(deployment, "orders")) == 3
+    # Forgotten at first: the diff says which line to add.
+    write(deployment, "shop.py", RENAMED.replace(', renamed_from="orders"', ""))
+    write(deployment, "reports.py", REPORTS.replace('"orders"', '"raw/orders"'))
+    assert 'renamed_from="orders"' in deployment.run("diff", ok=(1,))
+    write(deployment, "shop.py", SHOP)
+    write(deployment, "reports.py", REPORTS)
+    reload(deployment, "shop")
 
 
 def test_a_renamed_asset_keeps_everything_and_its_readers_stay_fresh(deployment: Deployed) -> None:
@@ -91,21 +110,6 @@ def test_a_renamed_asset_keeps_everything_and_its_readers_stay_fresh(deployment:
     reload(deployment, "shop")
     assert ids(deployment)["orders"] == asset_id
     assert planned(deployment, "orders or totals or report") == {}
-
-
-def test_a_rename_that_cannot_be_is_refused_and_changes_nothing(deployment: Deployed) -> None:
-    twice = SHOP + '\n@asset(partitions=days, renamed_from="orders", io=None)\ndef other() -> None: ...\n'
-    write(deployment, "shop.py", twice)
-    assert "'other' says renamed_from='orders', and 'orders' is still defined" in deployment.run(
-        "diff", "shop", ok=(2,)
-    )
-    deployment.run("locations", "reload", "shop", "--yes", ok=(0, 1))
-    assert "is still defined" in deployment.run("locations")
-    assert len(cells(deployment, "orders")) == 3
-    # Forgotten at first: the diff says which line to add.
-    write(deployment, "shop.py", RENAMED.replace(', renamed_from="orders"', ""))
-    write(deployment, "reports.py", REPORTS.replace('"orders"', '"raw/orders"'))
-    assert 'renamed_from="orders"' in deployment.run("diff", ok=(1,))
 
 
 def write(deployment: Deployed, name: str, text: str) -> None:

@@ -39,9 +39,9 @@ def careless(context: Context) -> dict[str, Relation]:
 """
 
 
-@pytest.fixture
-def shop(deploy: Deploy) -> Deployed:
-    made = deploy({"partita.toml": CONFIG, "shop_assets.py": ASSETS})
+@pytest.fixture(scope="module")
+def shop(deploy_shared: Deploy) -> Deployed:
+    made = deploy_shared({"partita.toml": CONFIG, "shop_assets.py": ASSETS})
     made.start("scheduler")
     made.start("code-server", "--location", "shop")
     made.start("worker")
@@ -85,9 +85,9 @@ def test_only_the_needed_members_are_made_and_go_together(shop: Deployed) -> Non
 
 def test_a_member_that_was_not_asked_for_is_refused_by_name(shop: Deployed) -> None:
     shop.run("materialize", "front", "--yes", ok=(1,))
-    [(error,)] = shop.query("SELECT error FROM attempt")
+    [(error,)] = shop.query("SELECT error FROM attempt ORDER BY id DESC LIMIT 1")
     assert "gave 'back', which it was not asked for" in error
     assert "this attempt makes front" in error
     shop.run("materialize", "front or back", "--yes")
     states = shop.query("SELECT a.key FROM cell c JOIN asset a ON a.id = c.asset_id WHERE c.data_version IS NOT NULL")
-    assert {key for (key,) in states} == {"front", "back"}
+    assert {key for (key,) in states} >= {"front", "back"}

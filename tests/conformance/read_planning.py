@@ -40,7 +40,7 @@ from partita.core.duties.claim import claim
 from partita.core.duties.finish import finish
 from partita.core.duties.launch import launch
 from partita.core.duties.leases import register
-from partita.core.duties.values import AttemptResult, CellOutcome, CellResult, Claimed
+from partita.core.duties.values_attempts import AttemptResult, CellOutcome, CellResult, Claimed
 from partita.core.planner import Plan, PlanRequest, plan, to_launch
 from partita.core.planner.memory import MemoryCells
 from partita.core.store.memory import MemoryStore

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from tests.conformance.scenarios import Scenario, due_later
+from tests.conformance.read_events import Due
+from tests.conformance.scenarios import Scenario
 from tests.unit.duties.duty_world import START, World, report, step
 from tests.unit.store.tasks import a_task
 
@@ -14,19 +15,23 @@ from partita.core.decide import runs
 from partita.core.decide.admit import admit as decide_admission
 from partita.core.decide.retry import delay_s
 from partita.core.decide.rules import Ends, verdict
+from partita.core.decide.shares import Queue
 from partita.core.duties.admit import admit
 from partita.core.duties.retries import wake_retries
 from partita.core.duties.runs import fold_tallies
-from partita.core.duties.values import Claimed, LaunchTask, NewBackfill
+from partita.core.duties.values import LaunchTask, NewBackfill
+from partita.core.duties.values_attempts import Claimed
 from partita.core.store.values import (
     AttemptId,
     AttemptOutcome,
+    Party,
     Pool,
     PoolUse,
     RetryPolicy,
     Task,
     TaskId,
     TaskState,
+    turn,
 )
 
 Case = dict[str, Any]
@@ -34,19 +39,18 @@ _TERMINAL = {state.value for state in TaskState if state.terminal}
 _BAD = {"failed", "upstream_failed"}
 
 
-def later(case: Case) -> list[str]:
-    """What of a case comes with a later issue: closed lists, so that anything else unknown fails."""
-    operation = case["when"]["op"]
-    if operation == "scenario":
-        return due_later(case["given"], case["when"]["events"])
-    return []
-
-
 def answer(case: Case) -> dict[str, Any]:
+    events = case["when"].get("events", [])
+    if case["when"]["op"] == "scenario" and any(event["event"] == "due" for event in events):
+        return Due(case["given"], events).play()
     if case["when"]["op"] == "scenario":
-        played = Scenario(case["given"], case["when"]["events"]).play()
+        played = Scenario(case["given"], events).play()
         asked = case["expect"].get("final", played["final"])  # only the fields present in `expect` are compared
-        return played | {"final": {name: state for name, state in played["final"].items() if name in asked}}
+        told = {row[1] for row in case["expect"].get("transitions", [])}
+        return played | {
+            "final": {name: state for name, state in played["final"].items() if name in asked},
+            "transitions": [row for row in played["transitions"] if row[1] in told],
+        }
     return _ANSWERS[case["when"]["op"]](case["given"])
 
 
@@ -90,8 +94,12 @@ def _admit(given: Case) -> dict[str, Any]:
         pools = (PoolUse(ready["pool"], ready.get("slots", 1)), *(PoolUse(name, 1) for name in extra))
         names[index] = ready["id"]
         queues.setdefault(pools, []).append(_ready(index, pools, ready.get("priority", 0), ready.get("since", 0)))
-    ordered = [sorted(queue, key=lambda t: (-t.priority, t.ready_at, t.id)) for queue in queues.values()]
-    admission = decide_admission(ordered, slots, held, limit=500, now=START)
+    ordered = [
+        Queue(pools, queue[0].party, tuple(sorted(queue, key=lambda t: (turn(t.ready_at or START, t.priority), t.id))))
+        for pools, queue in queues.items()
+    ]
+    holds = {name: {Party("interactive", ""): n} for name, n in held.items()}
+    admission = decide_admission(ordered, slots, holds, {}, limit=500, now=START)
     return {"started": [names[task.id] for task, _ in admission.admitted]}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.conformance import (
     read_cron,
+    read_events,
     read_graph,
     read_mappings,
     read_planning,
@@ -16,9 +17,6 @@ from tests.conformance import (
 )
 from tests.conformance.judging import Case, Reader
 
-_LATER = ("expand", "trigger")
-"""Of the issue on automation."""
-
 READERS: dict[str, dict[str, Reader | None]] = {
     "cron": dict.fromkeys(read_cron.OPERATIONS, Reader(read_cron.answer)),
     "time_partitions": dict.fromkeys(read_time_partitions.OPERATIONS, Reader(read_time_partitions.answer)),
@@ -26,8 +24,8 @@ READERS: dict[str, dict[str, Reader | None]] = {
     "planning": dict.fromkeys(read_planning.OPERATIONS, Reader(read_planning.answer)),
     "execution": {
         **dict.fromkeys(read_graph.OPERATIONS, Reader(read_graph.answer)),
-        **dict.fromkeys(read_scheduling.OPERATIONS, Reader(read_scheduling.answer, read_scheduling.later)),
-        **dict.fromkeys(_LATER),
+        **dict.fromkeys(read_scheduling.OPERATIONS, Reader(read_scheduling.answer)),
+        **dict.fromkeys(read_events.OPERATIONS, Reader(read_events.answer)),
     },
 }
 

@@ -13,14 +13,19 @@ from typing import Any
 from tests.simulation.crashing import Crash, CrashingStore
 from tests.unit.duties.duty_world import START, World, no_log, report, step
 
+from partita.core.decide.waits import Broken, Fired
 from partita.core.duties.admit import admit
 from partita.core.duties.claim import claim
+from partita.core.duties.deadlines import judge_deadlines
 from partita.core.duties.finish import finish
 from partita.core.duties.leases import pulse, register, renew, sweep
 from partita.core.duties.retries import wake_retries
 from partita.core.duties.runs import cancel_run, fold_tallies
-from partita.core.duties.values import AttemptResult, Claimed, LaunchTask
-from partita.core.store.values import AttemptOutcome, Pool, RetryPolicy, RunId, WorkerId
+from partita.core.duties.values import LaunchTask
+from partita.core.duties.values_attempts import AttemptResult, Claimed, Deferral
+from partita.core.duties.waits import expire_waits, register_triggerer, report_waits, sweep_triggerers, watch
+from partita.core.store.values import AttemptOutcome, Pool, RetryPolicy, RunId, TaskId, WorkerId
+from partita.core.store.values_waits import TriggererId, WaitKey
 
 Case = dict[str, Any]
 _LONG_S = 10_000_000.0
@@ -45,6 +50,7 @@ class Scenario:
         self.at = 0
         self.database = True
         self.lease_s = float(self.config.get("heartbeat_timeout_s", _LONG_S))
+        self.watch_s = float(self.config.get("trigger_heartbeat_timeout_s", _LONG_S))
         self.attempts: dict[tuple[str, int], Claimed] = {}
         self.latest: dict[str, int] = {}
         self.runs: dict[str, RunId] = {}
@@ -53,6 +59,8 @@ class Scenario:
         self.crashed: set[str] = set()
         self.started_after_cancel = 0
         self.cancelled = False
+        self.waits: dict[str, str] = {}
+        self.keys: dict[str, WaitKey] = {}
         with self.world.memory.begin() as tx:
             tx.set_pool(Pool(_POOL, self.config.get("pool_slots", 1_000)))
 
@@ -104,6 +112,7 @@ class Scenario:
             retry=retry,
             priority=self.parts[name].get("priority", 0),
             timeout_s=self.config.get("timeout_s"),
+            deadline_s=self.config.get("deadline_s"),
         )
 
     def queue(self, name: str) -> None:
@@ -156,7 +165,9 @@ class Scenario:
     def tick(self, event: Case) -> None:
         store = self.world.store
         wake_retries(store)
+        expire_waits(store)
         sweep(store)
+        judge_deadlines(store)
         admit(store, self.config.get("batch", 500))
 
     def crash(self, event: Case) -> None:
@@ -197,6 +208,51 @@ class Scenario:
         claimed = self.attempts[event["part"], self.latest[event["part"]]]
         finish(self.world.store, [report(claimed, AttemptOutcome.CANCELLED)])
 
+    # -- waits
+    def defer(self, event: Case) -> None:
+        """The part runs, and its attempt ends with what it waits for."""
+        name = event["part"]
+        if name not in self.live():
+            wake_retries(self.world.store)
+            self.queue(name)
+            self.start(name, "w", self.latest.get(name, 0) + 1)
+        claimed = self.attempts[name, self.latest[name]]
+        asked = Deferral(0, "case:Wait", {}, event["wait"], float(self.config.get("wait_timeout_s", _LONG_S)))
+        finish(self.world.store, [report(claimed, AttemptOutcome.DEFERRED, deferral=asked)])
+        self.waits[name] = event["wait"]
+        row = next(row for row in self.world.rows("wait") if row["task_id"] == claimed.task.id)
+        self.keys[name] = WaitKey(TaskId(row["task_id"]), row["place"], row["stint"])
+
+    def live(self) -> set[str]:
+        return {name for name, state in self.states().items() if state == "running"}
+
+    def fire(self, event: Case) -> None:
+        report_waits(self.world.store, [Fired(self.keys[event["part"]], True)])
+
+    def break_wait(self, event: Case) -> None:
+        report_waits(self.world.store, [Broken(self.keys[event["part"]], "the check failed")])
+
+    def claim_waits(self, event: Case) -> None:
+        by = TriggererId(event["by"])
+        pin = [(row["location_id"], row["snapshot_id"]) for row in self.world.rows("wait")]
+        if not watch(self.world.store, by, pin, 100, lease_s=self.watch_s).live:
+            register_triggerer(self.world.store, by, host="h", pid=1, lease_s=self.watch_s)
+            watch(self.world.store, by, pin, 100, lease_s=self.watch_s)
+
+    def triggerer_tick(self, event: Case) -> None:
+        before = self.owners()
+        sweep_triggerers(self.world.store)
+        self.claim_waits(event)
+        after = self.owners()
+        self.transitions += [[event["t"], wait, before[wait], after[wait]] for wait in self.waits.values()]
+
+    def owners(self) -> dict[str, str]:
+        by_task = {key.task_id: self.waits[name] for name, key in self.keys.items()}
+        return {
+            by_task[row["task_id"]]: "free" if row["triggerer_id"] is None else f"claimed:{row['triggerer_id']}"
+            for row in self.world.rows("wait")
+        }
+
     # -- what is asked
     def states(self) -> dict[str, str]:
         """The state of the newest task of each part, in the spelling of the cases."""
@@ -223,10 +279,13 @@ class Scenario:
             "materializations": len(published),
             "attempts_used": len(attempts),
             "next_attempt": len(attempts) + 1,
-            "dispatches": sum(state == "queued" for state in self.states().values()) + len(attempts),
+            # An attempt that was deferred goes on as the same one: it is dispatched once.
+            "dispatches": sum(state == "queued" for state in self.states().values())
+            + sum(row["outcome"] != "deferred" for row in attempts),
             "data_version": versions[-1] if versions else None,
             "backfill": "canceled" if ended == {"cancelled"} else sorted(ended),
             "started_after_cancel": self.started_after_cancel,
+            "alerts": len(self.world.events("deadline_missed")),
             "failure_callbacks": sum(row["outcome"] == "lost" for row in attempts),
         }
 
@@ -236,7 +295,13 @@ def _part(act: Callable[[Scenario, str], None]) -> Callable[[Scenario, Case], No
 
 
 def _nothing(scenario: Scenario, event: Case) -> None:
-    """Seen by nobody: a worker that dies says nothing, and a scheduler that starts adopts nothing."""
+    """Seen by nobody: a worker that dies says nothing, a scheduler that starts adopts nothing, and a run is pinned to the
+    definitions that it was launched with."""
+
+
+def _run(scenario: Scenario, event: Case) -> None:
+    for name in event["parts"]:
+        scenario.launch(name)
 
 
 def _database(there: bool) -> Callable[[Scenario, Case], None]:
@@ -259,6 +324,8 @@ _PLAY: dict[str, Callable[[Scenario, Case], None]] = {
     "scheduler_crash": Scenario.crash,
     "scheduler_start": _nothing,
     "worker_lost": _nothing,
+    "definitions_loaded": _nothing,
+    "run_created": _run,
     "database_down": _database(False),
     "database_up": _database(True),
     "database_error": Scenario.database_error,
@@ -272,27 +339,11 @@ _PLAY: dict[str, Callable[[Scenario, Case], None]] = {
     "cancel_backfill": Scenario.cancel,
     "cancel_part": Scenario.cancel,
     "worker_ack": Scenario.acknowledge,
+    "deferred": Scenario.defer,
+    "wait_fired": Scenario.fire,
+    "wait_error": Scenario.break_wait,
+    "wait_claimed": Scenario.claim_waits,
+    "triggerer_lost": _nothing,
+    "triggerer_tick": Scenario.triggerer_tick,
+    "slot_free": _nothing,
 }
-
-
-_LATER_EVENTS = {
-    "deferred",
-    "definitions_loaded",
-    "due",
-    "run_created",
-    "slot_free",
-    "triggerer_lost",
-    "triggerer_tick",
-    "wait_claimed",
-    "wait_error",
-    "wait_fired",
-}
-_LATER_CONFIG = {"deadline_s", "wait_timeout_s"}
-
-
-def due_later(given: Case, events: list[Case]) -> list[str]:
-    """Waits, schedules and deadlines, which come with a later issue. Any other unknown event fails when it is played."""
-    named = {event["event"] for event in events} & (_LATER_EVENTS - set(_PLAY))
-    return [f"event {name}" for name in sorted(named)] + [
-        f"config {name}" for name in sorted(set(given.get("config", {})) & _LATER_CONFIG)
-    ]

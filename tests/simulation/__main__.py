@@ -1,6 +1,7 @@
 """`make simulate SEEDS=n`: tells n stories, prints the seeds of those in which a law broke; exit code 1 when one did.
 
-SEED=n tells one story and prints what happens in it. FIRST=n begins at another seed, STEPS=n makes stories longer.
+SEED=n tells one story and prints what happens in it. FIRST=n begins at another seed, STEPS=n makes stories longer, THEME=name
+gives all of them one theme.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def main() -> int:
     first, seeds = int(os.environ.get("FIRST") or 0), int(os.environ.get("SEEDS") or 200)
     met: Counter[str] = Counter()
     broken = 0
-    for number, what, error in _tell_all(first, seeds, steps):
+    for number, what, error in _tell_all(first, seeds, steps, os.environ.get("THEME") or None):
         met.update(what)
         if error is not None:
             broken += 1
@@ -38,7 +39,7 @@ def main() -> int:
 
 def _replay(seed: int, steps: int) -> int:
     try:
-        story = tell(seed, steps, trace=True)
+        story = tell(seed, steps, theme=os.environ.get("THEME") or None, trace=True)
     except Broken as broken:
         traceback.print_exception(broken)
         return 1
@@ -46,15 +47,15 @@ def _replay(seed: int, steps: int) -> int:
     return 0
 
 
-def _tell_all(first: int, seeds: int, steps: int) -> Iterator[tuple[int, Counter[str], str | None]]:
+def _tell_all(first: int, seeds: int, steps: int, theme: str | None) -> Iterator[tuple[int, Counter[str], str | None]]:
     numbers = range(first, first + seeds)
     with ProcessPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
-        yield from pool.map(_tell, numbers, [steps] * seeds, chunksize=_AT_ONCE)
+        yield from pool.map(_tell, numbers, [steps] * seeds, [theme] * seeds, chunksize=_AT_ONCE)
 
 
-def _tell(seed: int, steps: int) -> tuple[int, Counter[str], str | None]:
+def _tell(seed: int, steps: int, theme: str | None) -> tuple[int, Counter[str], str | None]:
     try:
-        return seed, what_it_met(tell(seed, steps)), None
+        return seed, what_it_met(tell(seed, steps, theme=theme)), None
     except Broken as broken:
         return seed, Counter(), str(broken)
 
@@ -69,16 +70,28 @@ def what_it_met(story: Story) -> Counter[str]:
             "statements refused by outages": story.site.refused,
             "wake-ups lost": story.network.lost,
             "wake-ups doubled": story.network.doubled,
-            "outages": story.outages,
-            "clock jumps": story.jumps,
-            "stopped processes": story.sleeps,
-            "late reports": story.zombies,
+            "outages": story.troubles.outages,
+            "clock jumps": story.troubles.jumps,
+            "stopped processes": story.troubles.sleeps,
+            "late reports": story.troubles.zombies,
+            "pauses": story.deeds.pauses,
+            "cells kept for taking back": len(tables["kept_cell"]),
+            "things taken back": sum(row["undo_of"] is not None for row in tables["audit"]),
+            "alerts": len(tables["alert"]),
+            "notices sent": sum(row["state"] == "sent" for row in tables["notice"]),
+            "notices tried again": sum(row["tries"] > 1 for row in tables["notice"]),
+            "evaluations": sum(row["token"] for row in tables["evaluator"]),
+            "requests of evaluations": len(tables["asked"]),
+            "waits that broke": sum(ends.count("broken_wait") for ends in story.watch.history.ends.values()),
+            "waits beyond their deadline": sum(ends.count("late_wait") for ends in story.watch.history.ends.values()),
             "runs": len(tables["run"]),
             "attempts": len(tables["attempt"]),
             "attempts lost": sum(row["outcome"] == "lost" for row in tables["attempt"]),
             "joins": len(tables["cell_cause"]),
             "gates opened": sum(row["kind"] == "gate" and row["state"] == "success" for row in tables["task"]),
             "tasks put aside": story.watch.aside,
+            "runs timed out": sum(row["timed_out_at"] is not None for row in tables["run"]),
+            "deadlines missed": sum(row["missed_at"] is not None for row in tables["deadline"]),
         }
     )
     met.update(f"tasks {row['state']}" for row in tables["task"])

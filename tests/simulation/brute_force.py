@@ -39,9 +39,10 @@ def brute_end(row: dict[str, Any], cells: list[dict[str, Any]], ends: list[str],
         made = any(own["state"] != "skipped" for own in cells)
         return {"success"} if made else {"skipped"}
     retries = row["retry"]["max_retries"]
-    failures = sum(end in ("failed", "timed_out", "retry_later", "success", "skipped") for end in ends)
+    failures = sum(end in ("failed", "timed_out", "retry_later", "success", "skipped", "broken_wait") for end in ends)
     losses = sum(end in ("lost", "cancelled") for end in ends)
-    for_good = "failed_for_good" in ends or failures > retries or losses > LOSSES
+    rejected = (row["error"] or "").startswith("rejected by ")
+    for_good = rejected or {"failed_for_good", "late_wait"} & set(ends) or failures > retries or losses > LOSSES
     if cancelled:
         return {"cancelled", "failed"} if for_good else {"cancelled"}
     return {"failed"} if for_good else {"success"}

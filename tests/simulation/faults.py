@@ -21,7 +21,7 @@ from partita.core.store.port import Busy, Tx, Unavailable
 from partita.core.store.queries.pending_read import Pending
 
 T = TypeVar("T")
-_CRASHES, _LOST_ANSWERS, _BUSY, _INTERLEAVED = 0.012, 0.004, 0.004, 0.1
+_CRASHES, _LOST_ANSWERS, _BUSY = 0.012, 0.004, 0.004
 _OPERATIONS = 14  # about as many as the longest transaction has
 
 _CALLS = 2_000
@@ -36,6 +36,7 @@ class Site:
     watch: Watch
     others: Callable[[], None] = lambda: None  # lets somebody else act
     faults: bool = True
+    interleaved: float = 0.1  # how often somebody acts between two transactions of another
     away: bool = False  # the database
     crashes: int = 0
     calls: int = 0  # transactions at this instant
@@ -53,7 +54,8 @@ class Site:
         self.memory.database.commit()
         self.tail.clear()
         self.watch.forget_renewals()
-        self.watch.look()
+        with self.watch.acting(undoing=True):
+            self.watch.look()
 
 
 class ProcessStore:
@@ -78,13 +80,12 @@ class ProcessStore:
         site.calls += 1
         if site.calls > _CALLS:
             raise Broken("no duty goes on for ever", f"{_CALLS} transactions at one instant")
-        if not site.between and site.happens(_INTERLEAVED):
+        if not site.between and site.happens(site.interleaved):
             site.between = True
-            reporting, site.watch.reporting = site.watch.reporting, frozenset()
             try:
                 site.others()
             finally:
-                site.between, site.watch.reporting = False, reporting
+                site.between = False
         self._answers()
         if site.happens(_CRASHES):
             return self._dies(work, durable=durable)
@@ -114,7 +115,8 @@ class ProcessStore:
             site.tail.clear()  # the log is one: what is on disk takes all before it along
         else:
             site.tail += undos
-        site.watch.look()
+        if undos:
+            site.watch.look()
         return result
 
     def _dies(self, work: Callable[[Tx], T], *, durable: bool) -> T:
@@ -154,6 +156,29 @@ class Looker:
             queued=bool(db.task.find("state", "queued")),
             lapsed=any(row["state"] != "gone" and row["lease_expires_at"] < now for row in db.worker),
             expired_keys=False,
+            overdue_runs=any(
+                row["times_out_at"] is not None and row["times_out_at"] <= now and row["timed_out_at"] is None
+                for row in db.run.find("state", "running")
+            ),
+            stranded=bool(db.version_gone.rows),
+            due_deadlines=any(row["missed_at"] is None and row["due_at"] <= now for row in db.deadline),
+            clocks=False,
+            cancelling=bool(db.run.find("cancelling", True)),
+            signals=bool(db.alert_signal.rows),
+            notices=any(
+                row["due_at"] <= now and (row["lease_until"] is None or row["lease_until"] <= now)
+                for row in db.notice
+                if row["state"] == "pending"
+            ),
+            freshness=False,
+            overdue_waits=any(row["deadline_at"] <= now for row in db.wait.find("state", "open")),
+            cell_waits=any(row["asset_id"] is not None for row in db.wait.find("state", "open")),
+            lapsed_triggerers=any(row["state"] == "live" and row["lease_expires_at"] < now for row in db.triggerer),
+            asked=any(row["state"] == "open" and row["due_at"] <= now for row in db.asked),
+            unwatched=any(
+                row["triggerer_id"] is None and row["asset_id"] is None and row["location_id"] is not None
+                for row in db.wait.find("state", "open")
+            ),
         )
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from tests.simulation.brute_force import BAD
 
-from partita.core.store.values import TaskState
+from partita.core.decide.pause import is_pause
+from partita.core.store.encode import pool_set_of
+from partita.core.store.values import PoolUse, TaskState, waits_for
 
 Row = dict[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -44,6 +46,9 @@ def check_counters(tables: Tables) -> None:
         assert row["waiting_on"] >= 0
         if row["state"] == "none":
             assert row["waiting_on"] == len(open_above) > 0
+            past = sum(up["kind"] == row["kind"] == "step" and up["step"] == row["step"] for up in open_above)
+            reason, detail = waits_for(len(open_above), past)
+            assert (row["reason"], row["reason_detail"]) == (reason.value, detail)
             assert not _ENDS_IT[row["rule"]] & {_kind(up, row) for up in above if up["state"] in TERMINAL}
         elif row["state"] not in TERMINAL:
             assert row["waiting_on"] == 0
@@ -57,11 +62,22 @@ def _kind(up: Row, task: Row) -> str:
     return "skipped" if up["state"] == "skipped" and not same else "good"
 
 
+# Stuck in scheduled means limits, stuck in queued means workers (S-151). None: nothing keeps it, or nobody has looked yet.
+_LIMITS = (None, "pool_full", "lane", "paused", "backfill_cap", "asset_cap", "location_cap", "running_cap")
+_REASONS_OF = {
+    "none": ("upstream", "blocked_by_past"),
+    "scheduled": _LIMITS,
+    "queued": (None, "no_server", "version_gone", "no_worker", "workers_busy"),
+    "up_for_retry": ("retry_at", "version_gone", "no_server"),
+    "deferred": ("waiting_for",),
+    "awaiting_input": ("approval",),
+}
+
+
 def check_reasons(tables: Tables) -> None:
     """What waits says why; an end has its instant; a worker is named exactly while it is at it."""
     for row in tables["task"]:
-        if row["state"] == "none":
-            assert row["reason"] == "upstream"
+        assert row["reason"] in _REASONS_OF.get(row["state"], (None,)), f"{row['state']}: {row['reason']}"
         if row["state"] == "up_for_retry":
             assert row["reason"] in ("retry_at", "version_gone", "no_server")
             assert row["not_before"] is not None
@@ -70,9 +86,27 @@ def check_reasons(tables: Tables) -> None:
 
 
 def check_holders(tables: Tables) -> None:
-    """Exactly what is queued or running holds slots."""
-    holders = {row["task_id"] for row in tables["pool_slot"]}
-    assert holders == {row["id"] for row in tables["task"] if row["state"] in ("queued", "running")}
+    """Exactly what is queued or running holds slots: of each of its pools as many as it wants."""
+    held = {(row["task_id"], row["pool"], row["slots"]) for row in tables["pool_slot"]}
+    active = [row for row in tables["task"] if row["state"] in ("queued", "running")]
+    assert held == {(row["id"], use.name, use.slots) for row in active for use in _wanted(row)}
+
+
+def _wanted(row: Row) -> list[PoolUse]:
+    """A task that runs on while its asset is paused holds no slot of the pause."""
+    return [use for use in pool_set_of(row["pool_set"]) if not is_pause(use.name)]
+
+
+def check_waits(tables: Tables) -> None:
+    """A deferred task waits for something, one that is awaiting input asks a person, and nobody else does (law 7: such a task
+    is among no holders)."""
+    opened = {row["task_id"] for row in tables["wait"] if row["state"] == "open"}
+    assert opened == {row["id"] for row in tables["task"] if row["state"] in ("deferred", "awaiting_input")}
+    asked = {row["task_id"] for row in tables["wait"] if row["state"] == "open" and row["asks"]}
+    unanswered = {row["task_id"] for row in tables["wait"] if row["asks"] and row["state"] != "fired"}
+    begun = {row["id"] for row in tables["task"] if row["state"] in ("scheduled", "queued", "running", "success")}
+    assert not unanswered & begun, "what asks a person does not start before the answer"
+    assert asked == {row["id"] for row in tables["task"] if row["state"] == "awaiting_input"}
 
 
 def check_pools(tables: Tables) -> None:
@@ -126,6 +160,7 @@ LAWS: dict[str, Callable[[Tables], None]] = {
     "counters equal the graph": check_counters,
     "what waits says why": check_reasons,
     "no slot leaks": check_holders,
+    "only waiting tasks wait": check_waits,
     "pools and caps hold": check_pools,
     "one owner per cell": check_owners,
     "one live attempt a task": check_attempts,

@@ -7,25 +7,33 @@ workers were silent) and nothing of how the duties work.
 from __future__ import annotations
 
 import traceback
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import Any
 
+from tests.simulation.fairness import FAIRNESS
 from tests.simulation.invariants import LAWS, TERMINAL, Row, Tables, slots_held
+from tests.simulation.moves_by_hand import BY_HAND
+from tests.simulation.moves_of_alerts import ALERTS, claimed_notice
+from tests.simulation.moves_of_waits import WAITS, ends_of_waits
+from tests.simulation.seen import By, History, Law, Seen
 
-from partita.core.duties.values import LEASE_S, AttemptResult
+from partita.core.duties.values import LEASE_S
 from partita.core.store.encode import pool_set_of
 from partita.core.store.memory import MemoryStore
+from partita.core.store.values import UNLIMITED_SLOTS
 
 TABLES = (
-    "task", "task_edge", "task_cell", "open_cell", "cell", "cell_cause", "run", "run_tally", "pool", "pool_slot",
-    "worker", "attempt", "event", "event_todo", "audit",
+    "task", "task_edge", "task_cell", "open_cell", "cell", "cell_cause", "backfill", "run", "run_tally", "lane", "pool",
+    "pool_slot", "worker", "attempt", "event", "event_todo", "audit", "deadline", "code_server", "snapshot", "version_gone",
+    "wait", "pause", "kept_cell", "alert_signal", "alert", "notice", "notice_item", "evaluator", "evaluation", "asked",
 )  # fmt: skip
 RENEW_S = LEASE_S / 5
+VERSION_GRACE_S = 10.0
 _QUIET = {"worker"}  # leases alone are no news for the laws
-_FAILURES = {"failed", "timed_out", "retry_later", "success", "skipped", "failed_for_good"}
+_FAILURES = {"failed", "timed_out", "retry_later", "success", "skipped", "failed_for_good", "broken_wait"}
 _LOSSES = {"lost", "cancelled"}
 
 
@@ -38,22 +46,12 @@ class Broken(BaseException):
         self.detail = detail
 
 
-@dataclass
-class History:
-    """What happened, as seen from outside."""
-
-    sent: dict[int, AttemptResult] = field(default_factory=dict)  # attempt -> the report that is its only one
-    ends: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))  # task -> how its attempts ended
-    cancelled_runs: dict[int, int] = field(default_factory=dict)  # run -> how many attempts it had by then
-    heard: dict[str, float] = field(default_factory=dict)  # worker -> the database's up time when it last renewed
-    retired: set[str] = field(default_factory=set)
-
-
 class Watch:
     """The laws over the commits of one story."""
 
     def __init__(self, memory: MemoryStore, clock: Callable[[], datetime]) -> None:
         self._memory = memory
+        self._tables = memory.database.tables()
         self._clock = clock
         self.history = History()
         self.up_s = 0.0  # how long the database has answered
@@ -61,8 +59,17 @@ class Watch:
         self.aside = 0  # tasks that gave their slots back because nobody could run them
         self._last: dict[str, dict[Any, Row]] = {}
         self.before: Tables = {name: [] for name in TABLES}
-        self.reporting: frozenset[int] = frozenset()  # attempts whose report is being applied
+        self.by = By()
         self.look()
+
+    @contextmanager
+    def acting(self, **what: Any) -> Iterator[None]:
+        """What is committed meanwhile is this process's, or person's."""
+        outer, self.by = self.by, By(**what)
+        try:
+            yield
+        finally:
+            self.by = outer
 
     def renewed(self, worker: str) -> None:
         """A lease that is taken after the clock was set back, and before a pulse has seen it, may be short by as much: the
@@ -77,7 +84,7 @@ class Watch:
 
     def look(self) -> None:
         """Checks every law after a commit."""
-        tables = self._memory.database.tables()
+        tables = self._tables
         rows = {name: tables[name].rows for name in TABLES}
         moved = {name for name in TABLES if rows[name] != self._last.get(name)}
         if not moved:
@@ -92,9 +99,14 @@ class Watch:
         self._remember(before, after)
         for name, moves in _MOVES.items():
             self._check(name, lambda moves=moves: moves(before, after))  # type: ignore[misc]
+        seen = Seen(self._clock(), self.by, self.history)
+        for name, seen_moves in _SEEN_MOVES.items():
+            self._check(name, lambda moves=seen_moves: moves(before, after, seen))  # type: ignore[misc]
         for name, law in LAWS.items():
             if name != "pools and caps hold":  # pools change their size here
                 self._check(name, lambda law=law: law(after))  # type: ignore[misc]
+        self._check("nobody gives up a version that may come back", lambda: self._removed(before, after))
+        self._check("no run is timed out early", lambda: self._timed_out(before, after))
         self._check("losses consume no retries", lambda: self._counts(after))
         self._check("no retry comes early", lambda: self._retries(before, after))
         self._check("nothing starts once cancelled", lambda: self._cancelled(after))
@@ -111,10 +123,13 @@ class Watch:
         for row in after["attempt"]:
             was = were.get(row["id"])
             if row["finished_at"] is not None and (was is None or was["finished_at"] is None):
-                reported = self.history.sent[row["id"]].outcome.value if row["id"] in self.reporting else "lost"
+                reported = self.history.sent[row["id"]].outcome.value if row["id"] in self.by.reporting else "lost"
                 self.history.ends[row["task_id"]].append(reported)
+        for task_id, end in ends_of_waits(before, after) if not self.by.undoing else ():
+            self.history.ends[task_id].append(end)
+        self.by.delivering = claimed_notice(before, after) or self.by.delivering
         for run in after["run"]:
-            if run["cancel_requested_at"] is not None:
+            if run["cancel_requested_at"] is not None and run["cancelled_from"] is None:  # all of it has been reached
                 attempts = sum(row["run_id"] == run["id"] for row in after["attempt"])
                 self.history.cancelled_runs.setdefault(run["id"], attempts)
 
@@ -135,6 +150,33 @@ class Watch:
                 assert row["user_failures"] == sum(ends[end] for end in _FAILURES), f"task {row['id']}: {dict(ends)}"
                 assert row["infra_losses"] == sum(ends[end] for end in _LOSSES), f"task {row['id']}: {dict(ends)}"
 
+    def _removed(self, before: Tables, after: Tables) -> None:
+        """Only of a version that has had no server for the grace, while the location had others; and it is planned again."""
+        were = {row["id"]: row["state"] for row in before["task"]}
+        gone = [row for row in after["task"] if row["state"] == "removed" and were.get(row["id"]) != "removed"]
+        for row in gone:
+            version = next(one["hash"] for one in after["snapshot"] if one["id"] == row["snapshot_id"])
+            live = [one for one in after["code_server"] if one["lease_expires_at"] > self._clock()]
+            assert live, f"task {row['id']}: its location is down"
+            assert all(version not in one["versions"] for one in live), f"task {row['id']}: {version} is served"
+            (since,) = [one["since"] for one in before["version_gone"] if one["snapshot_id"] == row["snapshot_id"]]
+            assert self._clock() - since >= timedelta(seconds=VERSION_GRACE_S), f"task {row['id']}"
+            asked = {(one["asset_id"], one["partition"]) for one in after["event"] if _asks_again(one, row["id"])}
+            left = {
+                (one["asset_id"], one["partition"])
+                for one in after["task_cell"]
+                if one["task_id"] == row["id"] and one["state"] == "removed"
+            }
+            assert left <= asked, f"task {row['id']}: {left - asked} are not planned again"
+            self.history.removed.add(row["id"])
+
+    def _timed_out(self, before: Tables, after: Tables) -> None:
+        were = {row["id"]: row["timed_out_at"] for row in before["run"]}
+        for row in after["run"]:
+            if row["timed_out_at"] is not None and were[row["id"]] is None:
+                assert row["times_out_at"] is not None, f"run {row['id']}"
+                assert row["times_out_at"] <= self._clock(), f"run {row['id']}"
+
     def _retries(self, before: Tables, after: Tables) -> None:
         now = {row["id"]: row["state"] for row in after["task"]}
         for row in before["task"]:
@@ -147,6 +189,10 @@ class Watch:
             started = Counter(row["run_id"] for row in after["attempt"])
             for run_id, attempts in self.history.cancelled_runs.items():
                 assert started[run_id] == attempts, f"run {run_id}"
+
+
+def _asks_again(event: Row, task_id: int) -> bool:
+    return event["kind"] == "plan" and event["task_id"] == task_id and "version_gone" in event["body"]
 
 
 def _terminal_rows(before: Tables, after: Tables) -> None:
@@ -165,7 +211,7 @@ def _terminal_rows(before: Tables, after: Tables) -> None:
 
 
 def _publications(before: Tables, after: Tables) -> None:
-    """A cell moves only by the live attempt of the task that owns it, under that attempt's fence."""
+    """A cell moves by the live attempt of the task that owns it, under that attempt's fence, or by hand, under a new one."""
     tasks = {row["id"]: row for row in before["task"]}
     attempts = {row["id"]: row for row in before["attempt"]}
     owners = {(row["asset_id"], row["partition"]): row["task_id"] for row in before["open_cell"]}
@@ -175,6 +221,8 @@ def _publications(before: Tables, after: Tables) -> None:
         was = were.get(key)
         if was is None or all(row[name] == was[name] for name in ("published_attempt", "published_at", "data_version")):
             continue
+        if row["fence"] > was["fence"]:
+            continue  # `moves_by_hand` asks who did it
         attempt = attempts[row["published_attempt"]]
         task = tasks[attempt["task_id"]]
         assert attempt["finished_at"] is None, f"{key} by attempt {attempt['id']}, which was {attempt['outcome']}"
@@ -189,7 +237,7 @@ def _published_once(before: Tables, after: Tables) -> None:
         once = Counter(
             (row["task_id"], row["asset_id"], row["partition"])
             for row in after["event"]
-            if row["kind"] == "materialized"
+            if row["kind"] == "materialized" and row["task_id"] is not None
         )
         twice = [key for key, n in once.items() if n > 1]
         assert not twice, f"{twice}"
@@ -214,39 +262,31 @@ def _pools(before: Tables, after: Tables) -> None:
         assert held[name] <= max(pool["slots"], was[name]), f"{name}: {held[name]} of {pool['slots']}"
 
 
-def _fair(before: Tables, after: Tables) -> None:
-    """Whoever found too little room in a pool has reserved it: nobody behind took from it (priority, ready time, id).
-
-    One without a reason was not looked at: it became ready after the visit had begun, and the next one sees it.
-    """
-    now = {row["id"]: row for row in after["task"]}
-    waiting = sorted((row for row in before["task"] if row["state"] == "scheduled"), key=_order)
-    admitted = [row for row in waiting if now[row["id"]]["state"] == "queued"]
-    if not admitted:
-        return
-    slots = {row["name"]: row["slots"] for row in before["pool"]}
-    free = Counter(slots)
-    free.subtract(slots_held(before))
-    reserved: dict[str, int] = {}
-    last = _order(admitted[-1])
-    for row in waiting:
-        if _order(row) > last:
-            break
-        uses = pool_set_of(row["pool_set"])
-        if now[row["id"]]["state"] == "queued":
-            for use in uses:
-                assert use.name not in reserved, (
-                    f"task {row['id']} took {use.name} before task {reserved.get(use.name)}"
-                )
-                free[use.name] -= use.slots
-        elif now[row["id"]]["reason"] is not None and all(use.slots <= slots[use.name] for use in uses):
-            for use in uses:
-                if free[use.name] < use.slots:
-                    reserved.setdefault(use.name, row["id"])
+def _capped(before: Tables, after: Tables) -> None:
+    """What is launched while there is a limit of everything, or of its location, takes a slot of it."""
+    known = {row["id"] for row in before["task"]}
+    limits = {row["name"] for row in before["pool"] if row["slots"] < UNLIMITED_SLOTS} & {"all", "location:house"}
+    for row in after["task"] if limits else ():
+        if row["id"] not in known and row["kind"] == "step":
+            missing = limits - {use.name for use in pool_set_of(row["pool_set"])}
+            assert not missing, f"task {row['id']} is not counted by {missing}"
 
 
-def _order(row: Row) -> tuple[Any, ...]:
-    return (-row["priority"], row["ready_at"], row["id"])
+def _paused(before: Tables, after: Tables) -> None:
+    """Nothing is admitted into a paused pool, and pausing one takes back what had not started (law 7)."""
+    shut = {row["name"] for row in after["pool"] if row["paused_by"] is not None}
+    was = {row["id"]: row["state"] for row in before["task"]}
+    for row in after["task"] if shut else ():
+        names = {use.name for use in pool_set_of(row["pool_set"])}
+        assert row["state"] != "queued" or shut.isdisjoint(names), f"task {row['id']}, which was {was.get(row['id'])}"
+
+
+def _backfills(before: Tables, after: Tables) -> None:
+    """A backfill runs exactly while one of its runs does."""
+    running = {row["backfill_id"] for row in after["run"] if row["state"] == "running"}
+    for row in after["backfill"]:
+        assert (row["state"] == "running") == (row["id"] in running), f"backfill {row['id']} is {row['state']}"
+        assert (row["finished_at"] is None) == (row["state"] == "running"), f"backfill {row['id']}"
 
 
 def _requests(before: Tables, after: Tables) -> None:
@@ -258,7 +298,14 @@ def _requests(before: Tables, after: Tables) -> None:
         own = {row["id"] for row in after["task"] if row["run_id"] == run["id"]}
         found = {(row["asset_id"], row["partition"]) for row in after["task_cell"] if row["task_id"] in own}
         found |= {(row["asset_id"], row["partition"]) for row in after["cell_cause"] if row["run_id"] == run["id"]}
-        assert {tuple(cell) for cell in run["request"]["cells"]} == found, f"run {run['id']}"
+        assert _asked_for(run["request"]) == found, f"run {run['id']}"
+
+
+def _asked_for(request: Mapping[str, Any]) -> set[tuple[int, str]]:
+    """The cells of a launch of the stories, or the one cell of a sensor's request."""
+    if "cells" in request:
+        return {tuple(cell) for cell in request["cells"]}
+    return {(int(request["selection"].removeprefix("s")), request["partitions"])}
 
 
 def _events(before: Tables, after: Tables) -> None:
@@ -272,6 +319,31 @@ def _events(before: Tables, after: Tables) -> None:
     assert waiting | taken.keys() == wanted, f"events {wanted - waiting - taken.keys()} are lost"
 
 
+def _deadlines(before: Tables, after: Tables) -> None:
+    """A miss is told once, and only of a cell that was not made in time; no deadline goes without its judgement."""
+    told = Counter(
+        (row["asset_id"], row["partition"], row["task_id"])
+        for row in after["event"]
+        if row["kind"] == "deadline_missed"
+    )
+    now = {(row["asset_id"], row["partition"], row["task_id"]): row for row in after["deadline"]}
+    assert told == Counter(key for key, row in now.items() if row["missed_at"] is not None)
+    cells = {(row["asset_id"], row["partition"]): row for row in after["cell"]}
+    own = {(row["asset_id"], row["partition"], row["task_id"]): row for row in after["task_cell"]}
+    for row in before["deadline"]:
+        key = (row["asset_id"], row["partition"], row["task_id"])
+        made = cells[key[:2]]["published_at"]
+        there = made is not None and row["set_at"] <= made <= row["due_at"]
+        if key not in now:
+            timed_out = any(run["id"] == row["run_id"] and run["timed_out_at"] is not None for run in before["run"])
+            assert there or not timed_out or own[key]["state"] not in ("cancelled", "removed"), (
+                f"{key} was not taken back"
+            )
+            assert there or own[key]["state"] not in ("pending", "failed", "upstream_failed"), f"{key} was not made"
+        elif now[key]["missed_at"] is not None and row["missed_at"] is None:
+            assert not there, f"{key} was made in time"
+
+
 def is_for_consumer(row: Mapping[str, Any]) -> bool:
     return row["kind"] == "plan" or (row["kind"] == "materialized" and not row["body"]["confirmed"])
 
@@ -282,7 +354,12 @@ _MOVES: dict[str, Callable[[Tables, Tables], None]] = {
     "a cell is published once": _published_once,
     "fences hold": _fences,
     "pools and caps hold": _pools,
-    "nobody overtakes a reserved pool": _fair,
+    "every task counts for the caps": _capped,
+    "a paused pool admits nothing": _paused,
+    "a backfill ends with its runs": _backfills,
+    **FAIRNESS,
     "every request has an owner": _requests,
     "no event is lost or doubled": _events,
+    "a deadline is judged once, and truly": _deadlines,
 }
+_SEEN_MOVES: dict[str, Law] = {**WAITS, **BY_HAND, **ALERTS}

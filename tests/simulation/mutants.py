@@ -6,69 +6,67 @@ and the naive readings that judge them stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.simulation import mutants_by_hand as by_hand
+from tests.simulation import mutants_of_admission as of_admission
+from tests.simulation import mutants_of_alerts as of_alerts
+from tests.simulation import mutants_of_leases as of_leases
+from tests.simulation import mutants_of_waits as of_waits
 from tests.simulation.moves import Broken
+from tests.simulation.mutant import MUTANTS, SHOWN_BY, Patch, mutant
 from tests.simulation.story import tell
 
-from partita.core.decide import admit as admit_decider
+from partita.core.decide import deadlines as deadlines_decider
 from partita.core.decide import finish as finish_decider
-from partita.core.decide import lapse as lapse_decider
-from partita.core.decide import retry as retry_decider
 from partita.core.decide import rules
 from partita.core.decide import settle as settle_decider
+from partita.core.decide import stranded as stranded_decider
 from partita.core.decide.cancel import cancel
-from partita.core.decide.transitions import Actor
-from partita.core.duties import admit as admit_duty
 from partita.core.duties import consequences
+from partita.core.duties import deadlines as deadlines_duty
+from partita.core.duties import run_timeouts as timeouts_duty
 from partita.core.duties import runs as runs_duty
-from partita.core.duties.values import Channel
+from partita.core.duties import stranded as stranded_duty
+from partita.core.duties.channels import Channel
 from partita.core.runtime import coordination
 from partita.core.store.memory.base import task_of
+from partita.core.store.memory.runs import run_of
 from partita.core.store.memory.store import MemoryTx
-from partita.core.store.values import Task, TaskId, TaskState, TaskUpdate, TodoEvent
+from partita.core.store.values import Run, Task, TaskId, TaskState, TaskUpdate, TodoEvent
+from partita.core.store.values_deadlines import DueDeadline
 
-Patch = pytest.MonkeyPatch
 SEEDS = 200
-MUTANTS: dict[str, Callable[[Patch], None]] = {}
-
-
-def _mutant(name: str) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
-    def named(patch: Callable[[Patch], None]) -> Callable[[Patch], None]:
-        MUTANTS[name] = patch
-        return patch
-
-    return named
+MODULES = (of_admission, of_leases, of_waits, by_hand, of_alerts)  # more of them register when they are imported
 
 
 # ---------------------------------------------------------------------------------------------- fences and publication
 
 
-@_mutant("no fence check at finish")
+@mutant("no fence check at finish")
 def _(patch: Patch) -> None:
     patch.setattr(finish_decider, "refusal", lambda task, result: None if task else "unknown")
 
 
-@_mutant("fence not raised at claim")
+@mutant("fence not raised at claim")
 def _(patch: Patch) -> None:
     patch.setattr(MemoryTx, "raise_fences", lambda self, cells, fences: None)
 
 
-@_mutant("published cells carried into a retry")
+@mutant("published cells carried into a retry")
 def _(patch: Patch) -> None:
     patch.setattr(MemoryTx, "write_task_cells", lambda self, updates: None)
 
 
-@_mutant("terminal row rewritten")
+@mutant("terminal row rewritten")
 def _(patch: Patch) -> None:
     """Cancelling a run takes what has ended along."""
     matches, right = MemoryTx._matches, cancel
 
-    def any_task(tx: MemoryTx, run_id: int) -> list[Task]:
+    def any_task(tx: MemoryTx, run_id: int, **_: Any) -> list[Task]:
         return [task_of(row) for row in tx._db.task.find("run", run_id)]
 
     def careless(task: Task, now: Any) -> TaskUpdate | None:
@@ -82,19 +80,19 @@ def _(patch: Patch) -> None:
 # ---------------------------------------------------------------------------------------------- readiness
 
 
-@_mutant("lost decrement")
+@mutant("lost decrement")
 def _(patch: Patch) -> None:
     right = settle_decider.settle
     patch.setattr(consequences, "settle", lambda ended, edges, below, **o: right(ended, list(edges)[1:], below, **o))
 
 
-@_mutant("double decrement")
+@mutant("double decrement")
 def _(patch: Patch) -> None:
     right = settle_decider.settle
     patch.setattr(consequences, "settle", lambda ended, edges, below, **o: right(ended, 2 * list(edges), below, **o))
 
 
-@_mutant("failure not followed down")
+@mutant("failure not followed down")
 def _(patch: Patch) -> None:
     right = settle_decider.settle
 
@@ -104,18 +102,27 @@ def _(patch: Patch) -> None:
     patch.setattr(consequences, "settle", direct_only)
 
 
-@_mutant("skip counted as success")
+@mutant("skip counted as success")
 def _(patch: Patch) -> None:
     patch.setattr(settle_decider, "_counts_as_skip", lambda end, task: False)
 
 
-@_mutant("early rule waits for all")
+@mutant("skip of an owner elsewhere counted as own past")
+def _(patch: Patch) -> None:
+    patch.setattr(
+        settle_decider,
+        "_counts_as_skip",
+        lambda end, task: end.state is TaskState.SKIPPED and not (end.kind == "step" and end.step == task.step),
+    )
+
+
+@mutant("early rule waits for all")
 def _(patch: Patch) -> None:
     right = rules.RULES["one_success"]
     patch.setitem(rules.RULES, "one_success", lambda t: rules.Verdict.WAIT if t.waiting else right(t))
 
 
-@_mutant("early rule heeds late ends")
+@mutant("early rule heeds late ends")
 def _(patch: Patch) -> None:
     right = MemoryTx.lock_dependents
 
@@ -127,150 +134,33 @@ def _(patch: Patch) -> None:
     patch.setattr(MemoryTx, "lock_dependents", started_too)
 
 
-@_mutant("gate opened twice")
+@mutant("gate opened twice")
 def _(patch: Patch) -> None:
-    right = MemoryTx.lock_scheduled_skip
+    right = MemoryTx.lock_open_gates_skip
 
-    def opened_too(tx: MemoryTx, pool_set: Any, limit: int) -> list[Task]:
-        found = right(tx, pool_set, limit)
-        if pool_set or not found:
+    def opened_too(tx: MemoryTx, limit: int) -> list[Task]:
+        found = right(tx, limit)
+        if not found:
             return found
         return [*found, *(task_of(row) for row in tx._db.task.find("state", "success") if row["kind"] == "gate")]
 
-    patch.setattr(MemoryTx, "lock_scheduled_skip", opened_too)
-
-
-# ---------------------------------------------------------------------------------------------- admission and slots
-
-
-@_mutant("count before lock")
-def _(patch: Patch) -> None:
-    """Admission counts what is held in its first transaction and locks the pools in a later one."""
-    sets, held = MemoryTx.scheduled_pool_sets, MemoryTx.held_slots
-    counted: dict[str, int] = {}
-
-    def early(tx: MemoryTx) -> Any:
-        counted.clear()
-        counted.update(held(tx, [row["name"] for row in tx._db.pool]))
-        return sets(tx)
-
-    patch.setattr(MemoryTx, "scheduled_pool_sets", early)
-    patch.setattr(MemoryTx, "held_slots", lambda tx, names: {name: counted.get(name, 0) for name in names})
-
-
-@_mutant("cap off by one")
-def _(patch: Patch) -> None:
-    right = admit_decider.admit
-
-    def one_more(queues: Any, slots: Any, held: Any, **options: Any) -> Any:
-        wider = {name: replace(pool, slots=pool.slots + 1) for name, pool in slots.items()}
-        return right(queues, wider, held, **options)
-
-    patch.setattr(admit_duty, "decide", one_more)
-
-
-@_mutant("no room kept for a big task")
-def _(patch: Patch) -> None:
-    patch.setattr(admit_decider, "_reserve", lambda task, slots, free, reserved: None)
-
-
-def _leak(patch: Patch, state: str) -> None:
-    right = MemoryTx.release_slots
-
-    def forgets(tx: MemoryTx, ids: Sequence[TaskId]) -> None:
-        right(tx, [task_id for task_id in ids if tx._db.task.rows[task_id]["state"] != state])
-
-    patch.setattr(MemoryTx, "release_slots", forgets)
-
-
-@_mutant("slot leak on retry")
-def _(patch: Patch) -> None:
-    _leak(patch, "up_for_retry")
-
-
-@_mutant("slot leak on cancel")
-def _(patch: Patch) -> None:
-    _leak(patch, "cancelled")
-
-
-# ---------------------------------------------------------------------------------------------- leases and retries
-
-
-@_mutant("lease off by one")
-def _(patch: Patch) -> None:
-    """A worker is judged one second before its lease ends."""
-    right = MemoryTx.lock_lapsed_workers_skip
-
-    def early(tx: MemoryTx, limit: int) -> Any:
-        now, tx._now = tx._now, tx._now + timedelta(seconds=1)
-        try:
-            return right(tx, limit)
-        finally:
-            tx._now = now
-
-    patch.setattr(MemoryTx, "lock_lapsed_workers_skip", early)
-
-
-@_mutant("outage taken for the workers' death")
-def _(patch: Patch) -> None:
-    patch.setattr(lapse_decider, "pulse", lambda last_ok, now: lapse_decider.Pulse(0.0))
-
-
-@_mutant("lapsed lease not swept")
-def _(patch: Patch) -> None:
-    patch.setattr(MemoryTx, "lock_tasks_of_workers", lambda tx, workers: [])
-
-
-@_mutant("infrastructure loss consumes a retry")
-def _(patch: Patch) -> None:
-    right = retry_decider._again
-
-    def dear(task: Task, now: Any, by: Actor, wait_s: float, **changes: Any) -> TaskUpdate:
-        if "infra_losses" in changes and task.user_failures < task.retry.max_retries:
-            changes["user_failures"] = task.user_failures + 1
-        return right(task, now, by, wait_s, **changes)
-
-    patch.setattr(retry_decider, "_again", dear)
-
-
-@_mutant("one retry too many")
-def _(patch: Patch) -> None:
-    right = retry_decider.after_failure
-
-    def generous(task: Task, now: Any, **options: Any) -> Any:
-        kinder = replace(task, retry=replace(task.retry, max_retries=task.retry.max_retries + 1))
-        return right(kinder, now, **options)
-
-    patch.setattr(retry_decider, "after_failure", generous)
-
-
-@_mutant("retry comes early")
-def _(patch: Patch) -> None:
-    def at_once(tx: MemoryTx, limit: int) -> list[Task]:
-        return [task_of(row) for row in tx._db.task.find("state", "up_for_retry")][:limit]
-
-    patch.setattr(MemoryTx, "lock_due_retries_skip", at_once)
-
-
-@_mutant("cancel leaves what has not started")
-def _(patch: Patch) -> None:
-    patch.setattr(runs_duty, "cancel", lambda task, now: None)
+    patch.setattr(MemoryTx, "lock_open_gates_skip", opened_too)
 
 
 # ---------------------------------------------------------------------------------------------- owners, events, runs
 
 
-@_mutant("owner kept after the end")
+@mutant("owner kept after the end")
 def _(patch: Patch) -> None:
     patch.setattr(MemoryTx, "close_cells", lambda tx, ids: None)
 
 
-@_mutant("joined owner not recorded")
+@mutant("joined owner not recorded")
 def _(patch: Patch) -> None:
     patch.setattr(MemoryTx, "insert_causes", lambda tx, causes: None)
 
 
-@_mutant("cursor over event ids")
+@mutant("cursor over event ids")
 def _(patch: Patch) -> None:
     """A consumer remembers the last id that it took, and looks only above it."""
     right = MemoryTx.take_todo_skip
@@ -288,12 +178,12 @@ def _(patch: Patch) -> None:
     patch.setattr(MemoryTx, "take_todo_skip", above)
 
 
-@_mutant("event that must wait is dropped")
+@mutant("event that must wait is dropped")
 def _(patch: Patch) -> None:
     patch.setattr(MemoryTx, "put_back_todo", lambda tx, consumer, events: None)
 
 
-@_mutant("event taken and kept")
+@mutant("event taken and kept")
 def _(patch: Patch) -> None:
     right = MemoryTx.take_todo_skip
 
@@ -305,7 +195,7 @@ def _(patch: Patch) -> None:
     patch.setattr(MemoryTx, "take_todo_skip", keeps)
 
 
-@_mutant("tallies folded twice")
+@mutant("tallies folded twice")
 def _(patch: Patch) -> None:
     right = MemoryTx.take_tallies
 
@@ -319,7 +209,7 @@ def _(patch: Patch) -> None:
     patch.setattr(MemoryTx, "take_tallies", keeps)
 
 
-@_mutant("notify only")
+@mutant("notify only")
 def _(patch: Patch) -> None:
     """No poll for what wake-ups tell: one that is lost is never made up for. (What time alone makes due is still seen.)"""
     right = coordination.Coordination._look
@@ -349,6 +239,56 @@ class _ByTimeAlone:
         self.hub.wake_here(channel for channel in channels if channel not in set(Channel))
 
 
+@mutant("run timeout stops nothing")
+def _(patch: Patch) -> None:
+    """The run is marked, and its tasks go on as if nothing were."""
+    patch.setattr(timeouts_duty, "cancel", lambda task, now, *, error: None)
+
+
+@mutant("run timed out before its time")
+def _(patch: Patch) -> None:
+    def any_run(tx: MemoryTx, limit: int) -> list[Run]:
+        return [run_of(row) for row in tx._db.run.find("state", "running") if row["timed_out_at"] is None][:limit]
+
+    patch.setattr(MemoryTx, "lock_overdue_runs_skip", any_run)
+
+
+@mutant("version given up at once", theme="versions")
+def _(patch: Patch) -> None:
+    right = stranded_decider.is_given_up
+    patch.setattr(stranded_duty, "is_given_up", lambda one, servers, now, grace_s: right(one, servers, now, 0.0))
+
+
+@mutant("version that is served given up", theme="versions")
+def _(patch: Patch) -> None:
+    """It came back, and nobody took the note away that it was gone."""
+    patch.setattr(MemoryTx, "_serve", lambda tx, server_id: None)
+    patch.setattr(stranded_duty, "is_given_up", lambda one, servers, now, grace_s: True)
+
+
+@mutant("removed and not planned again", theme="versions")
+def _(patch: Patch) -> None:
+    patch.setattr(stranded_duty, "_asked_again", lambda tx, one, ended: [])
+
+
+@mutant("deadline told again")
+def _(patch: Patch) -> None:
+    """The row of a miss is not marked: whoever looks next tells it again."""
+    right = MemoryTx.end_deadlines
+    patch.setattr(MemoryTx, "end_deadlines", lambda tx, met, missed: right(tx, met, ()))
+
+
+@mutant("deadline judged by the last publication alone")
+def _(patch: Patch) -> None:
+    """What a cell held before it was asked for counts as made."""
+    right = deadlines_decider.verdict
+
+    def easy(deadline: DueDeadline) -> deadlines_decider.Verdict:
+        return deadlines_decider.Verdict.MET if deadline.made_at is not None else right(deadline)
+
+    patch.setattr(deadlines_duty, "verdict", easy)
+
+
 # ---------------------------------------------------------------------------------------------- the proof
 
 
@@ -361,12 +301,12 @@ class Caught:
 
 
 def hunt(name: str, seeds: Iterable[int] = range(SEEDS)) -> Caught:
-    """The first seed whose story notices the mutant, and the law that it broke."""
+    """The first seed whose story notices the mutant, and the law that it broke. The rare are hunted in stories of a theme."""
     for seed in seeds:
         with pytest.MonkeyPatch.context() as patch:
             MUTANTS[name](patch)
             try:
-                tell(seed)
+                tell(seed, theme=SHOWN_BY.get(name))
             except Broken as broken:
                 return Caught(name, seed, broken.law)
     return Caught(name, None, "survived")
@@ -375,11 +315,12 @@ def hunt(name: str, seeds: Iterable[int] = range(SEEDS)) -> Caught:
 def main() -> int:
     """`make mutants`: mutant, the seed that caught it, the law; exit code 1 when one survives."""
     survivors = 0
-    print(f"{'mutant':<40}{'seed':>5}  law")
+    print(f"{'mutant':<52}{'seed':>5}  {'theme':<13}law")
     for name in MUTANTS:
         caught = hunt(name)
         survivors += caught.seed is None
-        print(f"{name:<40}{'-' if caught.seed is None else caught.seed:>5}  {caught.law}", flush=True)
+        seed = "-" if caught.seed is None else caught.seed
+        print(f"{name:<52}{seed:>5}  {SHOWN_BY.get(name, ''):<13}{caught.law}", flush=True)
     print(f"{len(MUTANTS) - survivors} of {len(MUTANTS)} were caught within {SEEDS} seeds")
     return 1 if survivors else 0
 

@@ -1,16 +1,15 @@
-"""The processes of a story: schedulers, workers, consumers of events. Each keeps only what a process keeps in memory.
+"""The processes of a story: workers and consumers of events. Each keeps only what a process keeps in memory.
 
-A scheduler is the shipped duty loop with the shipped duties, on virtual time. A worker is a model of the shipped one over the
-same duties (that one speaks to code servers on an event loop): one lease, attempts, reports until they are acknowledged, doubt
-after an answer that was lost. `turn` does what is due now; each call to the store may be its last.
+A worker is a model of the shipped one over the same duties (that one speaks to code servers on an event loop): one lease,
+attempts, reports until they are acknowledged, doubt after an answer that was lost. `turn` does what is due now; each call to the
+store may be its last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from random import Random
 from typing import Protocol
 
@@ -18,26 +17,23 @@ from tests.simulation.faults import Hub, Network, ProcessStore, Site, unbroken
 from tests.simulation.moves import RENEW_S, Watch
 from tests.unit.duties.duty_world import Definitions, no_log, plan_of, report, step
 
-from partita.core.duties.admit import admit
+from partita.assets.wait_specs import APPROVAL_TRIGGER
+from partita.core.automation.evaluating import Begun
+from partita.core.decide.waits import Fired
+from partita.core.duties.channels import Channel
 from partita.core.duties.claim import claim
-from partita.core.duties.explain import explain
 from partita.core.duties.finish import finish, publish_part
 from partita.core.duties.launch import LaunchAgain, launch_in
-from partita.core.duties.leases import disown, register, renew, retire, sweep
-from partita.core.duties.retries import wake_retries
-from partita.core.duties.runs import fold_tallies
-from partita.core.duties.values import (
-    AUTOMATION,
-    REPLAN,
+from partita.core.duties.leases import disown, register, renew, retire
+from partita.core.duties.values import AUTOMATION, REPLAN
+from partita.core.duties.values_attempts import (
     AttemptResult,
     CellOutcome,
-    Channel,
     Claimed,
     CodeVersion,
+    Deferral,
     ResolvedInputs,
 )
-from partita.core.runtime.coordination import Coordination
-from partita.core.runtime.duties import DutyLoop
 from partita.core.store.port import Busy, Tx, Unavailable
 from partita.core.store.values import (
     AssetId,
@@ -63,6 +59,7 @@ _OUTCOMES = {
     AttemptOutcome.LOST: 1,
     AttemptOutcome.VERSION_GONE: 1,
     AttemptOutcome.CANCELLED: 1,
+    AttemptOutcome.DEFERRED: 2,
 }
 
 
@@ -75,7 +72,7 @@ class VersionedDefinitions(Definitions):
             AssetId(asset): CodeVersion(f"{version.fingerprint}@{task.snapshot_id}", version.dependency_hash)
             for asset, version in resolved.versions.items()
         }
-        return replace(resolved, versions=versions)
+        return resolved._replace(versions=versions)
 
 
 class Around(Protocol):
@@ -85,15 +82,20 @@ class Around(Protocol):
     network: Network
     watch: Watch
     random: Random
+    theme: str
     definitions: VersionedDefinitions
     seconds: float  # never goes back
     late: list[AttemptResult]  # reports that somebody still holds
+    late_events: list[Fired]  # what triggerers of before saw
+    late_evaluations: list[Begun]
 
     def served(self) -> list[Pin]: ...
 
     def pin(self) -> Pin: ...
 
     def say(self, who: str, what: str) -> None: ...
+
+    def linger(self, process: Process, seconds: int) -> None: ...
 
 
 class Process:
@@ -110,39 +112,6 @@ class Process:
 
     def died(self) -> None:
         self.hub.close()
-
-
-class SchedulerProcess(Process):
-    def __init__(self, around: Around, name: str) -> None:
-        super().__init__(around, name)
-        duties = Coordination(self.store, self.hub).duties()
-        for duty in duties:
-            duty.run = partial(self._run, duty.name, duty.run)
-        self._loop = DutyLoop(name, duties, self.hub, clock=lambda: around.seconds)
-
-    def turn(self) -> None:
-        self._loop.turn()
-
-    def _run(self, duty: str, run: Callable[[], bool]) -> bool:
-        self.around.say(self.name, duty)
-        return unbroken(run)
-
-
-class ShortHanded(Process):
-    """Somebody who takes little at a time: the limits of the duties matter, and others find what it leaves."""
-
-    def turn(self) -> None:
-        few = self.around.random.randint(1, 3)
-        duties: dict[str, Callable[[], tuple[Channel, ...]]] = {
-            "admit": lambda: admit(self.store, few).channels,
-            "sweep": lambda: sweep(self.store, 1).channels,
-            "wake_retries": lambda: wake_retries(self.store, few).channels,
-            "fold_tallies": lambda: fold_tallies(self.store, few).channels,
-            "explain": lambda: explain(self.store, few).channels,
-        }
-        name = self.around.random.choice(list(duties))
-        self.around.say(self.name, f"{name} {few}")
-        self.hub.wake(unbroken(duties[name]))
 
 
 @dataclass(slots=True)
@@ -274,7 +243,7 @@ class WorkerProcess(Process):
             if attempt.ends_at > self.around.seconds and self.around.random.random() < 0.2:
                 cells = attempt.claimed.cells[: self.around.random.randint(1, len(attempt.claimed.cells))]
                 part = report(attempt.claimed, kinds={own.cell: CellOutcome.WRITTEN for own in cells})
-                part = replace(part, automation_assets=frozenset(own.cell.asset_id for own in cells))
+                part = part._replace(automation_assets=frozenset(own.cell.asset_id for own in cells))
                 self.hub.wake(unbroken(lambda part=part: publish_part(self.store, part)).channels)  # type: ignore[misc]
 
     def _result(self, claimed: Claimed) -> AttemptResult:
@@ -295,18 +264,21 @@ def random_result(random: Random, claimed: Claimed, *, calm: bool) -> AttemptRes
     if outcome is AttemptOutcome.FAILED and random.random() < 0.5:
         some = claimed.cells[: random.randint(0, len(claimed.cells) - 1)]
         written = report(claimed, version=version, kinds={own.cell: CellOutcome.WRITTEN for own in some})
-        result = replace(result, cells=written.cells)
-    return replace(result, automation_assets=frozenset(own.cell.asset_id for own in claimed.cells))
+        result = result._replace(cells=written.cells)
+    if outcome is AttemptOutcome.DEFERRED:
+        trigger = random.choice(["m:T", "m:T", APPROVAL_TRIGGER])
+        result = result._replace(deferral=Deferral(_next_place(claimed), trigger, {}, "it", 1e9))
+    return result._replace(automation_assets=frozenset(own.cell.asset_id for own in claimed.cells))
+
+
+def _next_place(claimed: Claimed) -> int:
+    return sum(event.place >= 0 for event in claimed.events)
 
 
 def send(around: Around, store: ProcessStore, results: Sequence[AttemptResult]) -> tuple[Channel, ...]:
     """`finish`, with the watch told whose reports these are."""
-    watch = around.watch
-    before, watch.reporting = watch.reporting, watch.reporting | {result.attempt_id for result in results}
-    try:
+    with around.watch.acting(reporting=frozenset(result.attempt_id for result in results)):
         return unbroken(lambda: finish(store, results)).channels
-    finally:
-        watch.reporting = before
 
 
 class ConsumerProcess(Process):

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests.simulation.__main__ import what_it_met
 from tests.simulation.crashing import Crash, CrashingStore
 from tests.simulation.invariants import check_invariants
-from tests.simulation.mutants import MUTANTS, SEEDS, hunt
-from tests.simulation.story import tell
+from tests.simulation.mutant import MUTANTS
+from tests.simulation.mutants import SEEDS, hunt
+from tests.simulation.story import THEMES, tell
 from tests.unit.duties.duty_world import World, gate, report, step
 
 from partita.core.duties.finish import finish
@@ -49,8 +50,8 @@ def test_the_stories_meet_what_they_are_about() -> None:
     """Every terminal state, every outcome and every kind of trouble: else the laws say little."""
     met: Counter[str] = Counter()
     outcomes: set[str] = set()
-    for seed in range(25):
-        story = tell(seed)
+    for seed, theme in enumerate(3 * THEMES):
+        story = tell(seed, theme=theme)
         met += what_it_met(story)
         outcomes |= {row["outcome"] for row in story.watch.before["attempt"]}
     missing = {"success", "failed", "upstream_failed", "skipped", "cancelled"} - {
@@ -59,11 +60,17 @@ def test_the_stories_meet_what_they_are_about() -> None:
     assert not missing
     assert {outcome.value for outcome in AttemptOutcome} <= outcomes
     for what in ("crashes", "outages", "clock jumps", "stopped processes", "late reports", "joins", "gates opened",
-                 "attempts lost", "wake-ups lost", "wake-ups doubled", "tasks put aside"):  # fmt: skip
+                 "attempts lost", "wake-ups lost", "wake-ups doubled", "tasks put aside", "deadlines missed",
+                 "runs timed out", "tasks removed", "pauses", "cells kept for taking back", "things taken back", "alerts",
+                 "notices sent", "notices tried again", "evaluations", "requests of evaluations", "waits that broke",
+                 "waits beyond their deadline"):  # fmt: skip
         assert met[what] > 0, what
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+# Every fourth in the quick tests; `make mutants` and `make prove` take them all.
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.prove] if place % 4 else []) for place, name in enumerate(MUTANTS)]
+)
 def test_a_broken_duty_is_noticed(name: str) -> None:
     """The stories are sharp (DESIGN section 8); `make mutants` prints the table."""
     assert hunt(name, range(SEEDS)).seed is not None

@@ -1,7 +1,22 @@
 """partita.assets: the pure model. No I/O, no clock, nothing from the floors above; every value is immutable."""
 
+from partita.assets.condition_specs import (
+    CellSpec,
+    ClosedSpec,
+    ConditionSpec,
+    DepSpec,
+    DepsSpec,
+    JoinSpec,
+    LatestSpec,
+    NewlySpec,
+    NodeSpec,
+    NotSpec,
+    SinceSpec,
+    TickSpec,
+)
+from partita.assets.conditions import EAGER, READY, condition_of, text_of
 from partita.assets.dependencies import dependency_hash
-from partita.assets.digest import cell_hash, digest_of_inputs, hash64, input_factor
+from partita.assets.digest import cell_hash, derived_version, digest_of_inputs, hash64, input_factor
 from partita.assets.errors import (
     CycleError,
     DefinitionError,
@@ -11,6 +26,8 @@ from partita.assets.errors import (
     UnknownPartition,
     suggest,
 )
+from partita.assets.evaluator_specs import EvaluatorKind, EvaluatorSpec, RunEnd
+from partita.assets.freshness_specs import FreshnessSpec
 from partita.assets.graph import AssetGraph, CriticalPath, reaches_back
 from partita.assets.keys import (
     UNPARTITIONED,
@@ -65,7 +82,7 @@ from partita.assets.partitions.definitions import (
 )
 from partita.assets.partitions.dynamic import DynamicKey, DynamicKeys
 from partita.assets.partitions.existing import space_of
-from partita.assets.partitions.fires import count_fires, next_fires, previous_fires
+from partita.assets.partitions.fires import check_cron, count_fires, next_fires, previous_fires
 from partita.assets.partitions.multi import ProductSpace
 from partita.assets.partitions.sets import PartitionSet
 from partita.assets.partitions.space import PartitionSpace, Window
@@ -117,6 +134,8 @@ from partita.assets.specs import (
 )
 
 __all__ = [
+    "EAGER",
+    "READY",
     "UNPARTITIONED",
     "All",
     "AllSpec",
@@ -129,11 +148,16 @@ __all__ = [
     "BoxSet",
     "BusinessDays",
     "CalendarSpec",
+    "CellSpec",
     "CheckSpec",
+    "ClosedSpec",
+    "ConditionSpec",
     "CriticalPath",
     "CycleError",
     "Daily",
     "DefinitionError",
+    "DepSpec",
+    "DepsSpec",
     "DimensionPair",
     "DimensionPairSpec",
     "DimensionSpec",
@@ -145,12 +169,17 @@ __all__ = [
     "DynamicPartitions",
     "DynamicSpec",
     "EagerSpec",
+    "EvaluatorKind",
+    "EvaluatorSpec",
+    "FreshnessSpec",
     "Hourly",
     "Identity",
     "IdentitySpec",
     "InputSpec",
+    "JoinSpec",
     "Last",
     "LastSpec",
+    "LatestSpec",
     "ManualSpec",
     "Mapped",
     "Mapping",
@@ -160,6 +189,9 @@ __all__ = [
     "Multi",
     "MultiPartitions",
     "MultiSpec",
+    "NewlySpec",
+    "NodeSpec",
+    "NotSpec",
     "OnCodeChange",
     "PartitaError",
     "PartitionKey",
@@ -173,7 +205,9 @@ __all__ = [
     "RetrySpec",
     "Rolling",
     "RollingSpec",
+    "RunEnd",
     "SelectionError",
+    "SinceSpec",
     "SingleBatchSpec",
     "SinglePartitions",
     "Snapshot",
@@ -186,6 +220,7 @@ __all__ = [
     "StaticTable",
     "StaticTableSpec",
     "StepSpec",
+    "TickSpec",
     "TimeOverlap",
     "TimeOverlapSpec",
     "TimePartitions",
@@ -202,11 +237,14 @@ __all__ = [
     "boxes_of",
     "canonical_json",
     "cell_hash",
+    "check_cron",
     "check_fit",
     "check_mapping",
+    "condition_of",
     "count_fires",
     "default_mapping",
     "dependency_hash",
+    "derived_version",
     "digest_of_inputs",
     "downstream_of",
     "from_spec",
@@ -229,6 +267,7 @@ __all__ = [
     "space_of",
     "split_key",
     "suggest",
+    "text_of",
     "to_spec",
     "upstream_by_cell",
     "upstream_of",

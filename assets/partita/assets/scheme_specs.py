@@ -16,7 +16,7 @@ from partita.assets.partitions.definitions import DYNAMIC_CAP
 class Spec(BaseModel):
     """Base of all snapshot models: frozen, and strict about unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class CalendarSpec(Spec):

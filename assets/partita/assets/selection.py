@@ -38,6 +38,7 @@ _FIELDS: dict[str, Callable[[AssetNode, str], Iterable[str]]] = {
     "location": lambda spec, location: [location],
 }
 _DOWN = re.compile(r"\+(\d*)")
+_SHOWN = 8
 _DEEPEST = 100  # of brackets and `not` within each other: the parser descends by calls
 Keys = frozenset[AssetKey]
 
@@ -210,13 +211,24 @@ class _Parser:
         )
         if not found:
             known = sorted({one for key, spec in graph.assets.items() for one in read(spec, graph.location_of(key))})
-            raise SelectionError(f"no asset has {field} {value!r}", fix=suggest(value, known))
+            shown = ", ".join(known[:_SHOWN]) + (f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else "")
+            raise SelectionError(
+                f"no asset has {field} {value!r}",
+                rule=f"{field}s are {shown}" if known else f"no asset has a {field} at all",
+                fix=suggest(value, known),
+            )
         return found
 
     def _unknown(self, name: str) -> SelectionError:
         short = {key.rsplit("/", 1)[-1]: key for key in self._graph.assets}
         near = suggest(name, [*self._graph.assets, *short])
-        return SelectionError(f"asset {name!r} does not exist", fix=near)
+        if not self._graph.assets:
+            return SelectionError(
+                f"asset {name!r} does not exist",
+                rule="no asset is known yet: no code location has been loaded",
+                fix="start its server (`partita dev` starts all); `partita locations` says what does not load",
+            )
+        return SelectionError(f"asset {name!r} does not exist", fix=near or "`partita assets` lists what there is")
 
 
 _ATOMS = ("field", "quoted", "word")

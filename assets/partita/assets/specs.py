@@ -14,8 +14,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, field_validator
 
+from partita.assets.condition_specs import ConditionSpec
+from partita.assets.evaluator_specs import EvaluatorSpec
+from partita.assets.freshness_specs import FreshnessSpec
 from partita.assets.keys import AssetKey, asset_key
 from partita.assets.scheme_specs import MappingSpec, PartitionsSpec, Spec
+from partita.assets.wait_specs import WaitSpec
 
 
 @lru_cache(maxsize=16_384)  # each key is read as an asset, a step and by every consumer
@@ -78,7 +82,7 @@ class ManualSpec(Spec):
     type: Literal["manual"] = "manual"
 
 
-AutomationSpec = Annotated[EagerSpec | ManualSpec, Field(discriminator="type")]
+AutomationSpec = Annotated[EagerSpec | ManualSpec | ConditionSpec, Field(discriminator="type")]
 """Wire form of what asks for partitions without a person, told apart by `type`.
 
 >>> AssetSpec(key="orders", automation={"type": "eager"}).automation
@@ -153,7 +157,7 @@ def reserved_pool(name: str) -> bool:
     >>> reserved_pool("warehouse"), reserved_pool("all"), reserved_pool("asset:orders")
     (False, True, True)
     """
-    return name == "all" or name.startswith(("asset:", "location:", "backfill:"))
+    return name == "all" or name.startswith(("asset:", "location:", "backfill:", "!paused:"))
 
 
 class SourceRef(Spec):
@@ -207,7 +211,9 @@ class AssetSpec(Spec):
     """One asset. `fingerprint` is what staleness compares, `dependency_hash` covers upstreams, names and mappings.
 
     `subsettable`: its step can make some of its assets without the others. `renamed_from` are keys that it had before, the
-    nearest first. `max_active` caps its tasks that are queued or running.
+    nearest first. `max_active` caps its tasks that are queued or running. `deadline_s`: each partition is due so long
+    after its window closed, or after its launch where that is later or it has none. `wait_for` is what
+    must come before an attempt starts, `freshness` what the asset promises, `resources` the classes that its step is handed.
 
     >>> orders = AssetSpec(key="raw/orders", group="shop", partitions=to_spec(Daily("2026-03-01")))
     >>> orders.key, orders.kind, orders.batch, from_spec(orders.partitions).tz
@@ -230,10 +236,14 @@ class AssetSpec(Spec):
     io: str | None = None
     retries: RetrySpec = RetrySpec()
     timeout_s: float | None = None
+    deadline_s: float | None = Field(None, gt=0)
+    freshness: FreshnessSpec | None = None
     pools: tuple[PoolUse, ...] = ()
     max_active: int | None = Field(default=None, ge=1)
+    resources: tuple[str, ...] = ()
     priority: int = 0
     trigger_rule: TriggerRule = "all_success"
+    wait_for: tuple[WaitSpec, ...] = ()
     batch: BatchSpec = SingleBatchSpec()
     subsettable: bool = False
     automation: AutomationSpec = ManualSpec()
@@ -307,6 +317,12 @@ class Snapshot(Spec):
     steps: tuple[StepSpec, ...] = ()
     checks: tuple[CheckSpec, ...] = ()
     modules: tuple[ModuleSpec, ...] = ()
+    evaluators: tuple[EvaluatorSpec, ...] = ()
+
+    @field_validator("evaluators")
+    @classmethod
+    def _sort_evaluators(cls, evaluators: tuple[EvaluatorSpec, ...]) -> tuple[EvaluatorSpec, ...]:
+        return tuple(sorted(evaluators, key=lambda one: one.name))
 
     @field_validator("assets")
     @classmethod

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from partita.assets import PartitaError, reserved_pool, suggest
+from partita.core.config_alerts import AlertConfig, MaintenanceConfig, OwnerConfig, check_names, unset_variables
 
 FILE_NAME = "partita.toml"
 
@@ -25,7 +26,7 @@ class ConfigError(PartitaError):
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class LocationConfig(_Section):
@@ -59,13 +60,26 @@ class WorkerConfig(_Section):
     grace_s: float = Field(default=10.0, ge=0)
 
 
+class TriggererConfig(_Section):
+    """`capacity` waits at a time; what a triggerer watches that is silent for `lease_s` goes to the others."""
+
+    capacity: int = Field(default=20_000, ge=1)
+    lease_s: float = Field(default=30.0, gt=1)
+
+
 class ApiConfig(_Section):
+    """`public_url`: where people reach the UI; messages link to it."""
+
+    public_url: str | None = None
     host: str = "127.0.0.1"
     port: int = Field(default=4040, ge=0, le=65535)
 
 
 class ServerConfig(_Section):
+    """Tasks pinned to a version that no server has any more wait `version_grace_s` for it; then they are planned again."""
+
     import_timeout_s: float = Field(default=60.0, gt=0)
+    version_grace_s: float = Field(default=600.0, ge=0)
 
 
 class AutomationConfig(_Section):
@@ -79,6 +93,31 @@ class LimitsConfig(_Section):
     """At most `max_running` tasks hold slots at once, of all locations together; None = only pools limit it."""
 
     max_running: int | None = Field(default=None, ge=1)
+
+
+class LaneConfig(_Section):
+    """`weight`: its part among the lanes that wait for the same slots; None = as built in, 1 for a lane of your own.
+    `reserved` of each pool is kept for it."""
+
+    weight: int | None = Field(default=None, ge=1, le=1_000)
+    reserved: float = Field(default=0.0, ge=0, lt=1)
+
+
+class RetentionConfig(_Section):
+    """Finished history older than `days` is exported to `folder` and deleted; 0: it is kept for ever. A relative folder is one of
+    the home folder; all schedulers share it."""
+
+    days: float = Field(default=90.0, ge=0)
+    folder: Path = Path("archive")
+
+    @field_validator("days")
+    @classmethod
+    def _long_enough(cls, days: float) -> float:
+        if 0 < days < 1:
+            raise ValueError(
+                "history is kept for a day at least (0: for ever): what is shown of it must not vanish meanwhile"
+            )
+        return days
 
 
 class DevConfig(_Section):
@@ -95,12 +134,18 @@ class Config(_Section):
     locations: tuple[LocationConfig, ...] = ()
     database: DatabaseConfig = DatabaseConfig()
     worker: WorkerConfig = WorkerConfig()
+    triggerer: TriggererConfig = TriggererConfig()
     api: ApiConfig = ApiConfig()
     code_server: ServerConfig = ServerConfig()
     dev: DevConfig = DevConfig()
     automation: AutomationConfig = AutomationConfig()
     limits: LimitsConfig = LimitsConfig()
+    retention: RetentionConfig = RetentionConfig()
     pools: Mapping[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    lanes: Mapping[str, LaneConfig] = Field(default_factory=dict)
+    alerts: tuple[AlertConfig, ...] = ()
+    owners: Mapping[str, OwnerConfig] = Field(default_factory=dict)
+    maintenance: tuple[MaintenanceConfig, ...] = ()
 
     @model_validator(mode="after")
     def _one_name_each(self) -> Self:
@@ -120,6 +165,16 @@ class Config(_Section):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _something_for_everybody(self) -> Self:
+        reserved = sum(lane.reserved for lane in self.lanes.values())
+        if reserved >= 1:
+            raise ValueError(
+                f"the lanes reserve {reserved:g} of each pool together; it has to be under 1, so that something is left for "
+                "those that reserve nothing"
+            )
+        return self
+
     @property
     def folder(self) -> Path:
         return self.file.parent
@@ -131,6 +186,11 @@ class Config(_Section):
     @property
     def postgres(self) -> Path:
         return self.home / "postgres"
+
+    @property
+    def archive(self) -> Path:
+        """Where exported history is."""
+        return self.home / self.retention.folder
 
     @property
     def announcements(self) -> Path:
@@ -149,6 +209,14 @@ class Config(_Section):
         )
 
 
+# Tables that come several times: their name in the file, and what each is.
+_TABLES: Mapping[str, tuple[str, type[BaseModel]]] = {
+    "locations": ("location", LocationConfig),
+    "alerts": ("alert", AlertConfig),
+    "maintenance": ("maintenance", MaintenanceConfig),
+}
+
+
 def load_config(start: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Config:
     """Reads the nearest `partita.toml` at or above `start` (default: PARTITA_PROJECT, else the current folder).
 
@@ -160,14 +228,32 @@ def load_config(start: Path | None = None, *, environ: Mapping[str, str] | None 
         content = tomllib.loads(file.read_text())
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(what=f"{file} is not valid TOML", rule=str(error), fix="mend that line") from error
-    for name in content.keys() & {"locations", "file"}:  # names of the model that are no settings
+    for name in content.keys() & {"locations", "alerts", "file"}:  # names of the model that are no settings
         raise _no_setting(f"{file.name}: `{name}`", name, _settings(()))
     content["locations"] = content.pop("location", [])
+    content["alerts"] = content.pop("alert", [])
     try:
         config = Config(file=file, **content)
     except ValidationError as error:
         raise _explained(file, error) from error
+    try:
+        check_names(config.alerts)
+    except ValueError as error:
+        raise ConfigError(what=f"{file.name} cannot be used", rule=str(error), fix="correct it") from error
     return _resolved(config, environ)
+
+
+def check_addresses(config: Config, *, environ: Mapping[str, str] | None = None) -> None:
+    """Raises ConfigError when an address of an alert is to come from a variable that this process has not. For those that send:
+    whoever only asks why a task waits, or checks the code in CI, needs no secrets."""
+    unset = unset_variables(config.alerts, config.owners, os.environ if environ is None else environ)
+    if unset:
+        where, variable = unset[0]
+        raise ConfigError(
+            what=f"{config.file.name}: {where}: the variable {variable} is not set",
+            rule="`to` takes an address from it, and schedulers send the messages",
+            fix=f"set {variable} for this process, or take ${variable} out of `to`",
+        )
 
 
 def _find(start: Path) -> Path:
@@ -186,7 +272,8 @@ def _find(start: Path) -> Path:
 def _explained(file: Path, error: ValidationError) -> ConfigError:
     first = error.errors()[0]
     loc = first["loc"]
-    place = f"[[location]] {int(loc[1]) + 1}" if loc[:1] == ("locations",) and len(loc) > 1 else ""
+    table = _TABLES.get(str(loc[0])) if len(loc) > 1 and isinstance(loc[1], int) else None
+    place = f"[[{table[0]}]] {int(loc[1]) + 1}" if table is not None else ""
     setting = ".".join(str(part) for part in (loc[2:] if place else loc))
     what = f"{file.name}: " + ", ".join(part for part in (place, f"`{setting}`" if setting else "") if part)
     if first["type"] == "extra_forbidden":
@@ -206,8 +293,9 @@ def _no_setting(what: str, name: str, known: list[str]) -> ConfigError:
 def _settings(table: tuple[int | str, ...]) -> list[str]:
     """The names that may stand in a table of the file, as they are written there."""
     if not table:
-        return ["location" if name == "locations" else name for name in Config.model_fields if name != "file"]
-    kind = LocationConfig if table[0] == "locations" else Config.model_fields[str(table[0])].annotation
+        return [_TABLES[name][0] if name in _TABLES else name for name in Config.model_fields if name != "file"]
+    named = _TABLES.get(str(table[0]))
+    kind = Config.model_fields[str(table[0])].annotation if named is None else named[1]
     return list(getattr(kind, "model_fields", {}))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from types import TracebackType
 from typing import NoReturn, Self
 
@@ -169,6 +169,30 @@ class CodeLocationClient:
             raise LocationUnavailable(
                 self.address, f"the stream of attempt {request.attempt_id} ended without a result"
             )
+
+    async def run_triggers(
+        self, version: str, commands: AsyncIterator[list[pb.TriggerCommand]]
+    ) -> AsyncGenerator[list[pb.TriggerEvent]]:
+        """Watch triggers of a version: yield what they bring while `commands` go there. Ends only by an error or by leaving it.
+
+        Raises VersionNotLoaded, and LocationUnavailable when the connection or the host of the triggers is lost: what was
+        watched there is to be watched anew.
+        """
+
+        async def sent() -> AsyncIterator[pb.TriggerCommands]:
+            opening = pb.TriggerCommand(open=pb.OpenTriggers(version=version))
+            yield pb.TriggerCommands(commands=[opening])
+            async for some in commands:
+                yield pb.TriggerCommands(commands=some)
+
+        call = self._stub.RunTriggers(sent())
+        try:
+            with self._translated():
+                async for message in call:
+                    yield list(message.events)
+        finally:
+            call.cancel()
+        raise LocationUnavailable(self.address, "the stream of triggers ended")
 
     async def cancel(self, attempt_id: str, reason: str) -> bool:
         """Stop an attempt: SIGTERM, grace, SIGKILL. False when the server does not know it (any more)."""

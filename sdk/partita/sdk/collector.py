@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from partita.assets import AssetKey, DefinitionError
 from partita.sdk.definitions import AssetDef, CheckDef, ModuleDefaults, Place, StepDef
 
 if TYPE_CHECKING:
+    from partita.sdk.evaluators import EvaluatorDef
     from partita.sdk.io.base import IOManager
 
 
@@ -45,6 +46,7 @@ class Collector:
         self.checks: dict[tuple[str, str], CheckDef] = {}
         self.defaults: dict[str, ModuleDefaults] = {}
         self.io: dict[str, tuple[IOManager, Place]] = {}
+        self.evaluators: dict[str, EvaluatorDef] = {}
 
     def add_step(self, step: StepDef) -> None:
         """Register a step and its assets, all or none."""
@@ -70,6 +72,23 @@ class Collector:
                 fix="rename one of the functions, or give name=",
             )
         self.checks[asset, check.name] = check
+
+    def add_evaluator(self, made: EvaluatorDef) -> None:
+        """Register an observer, schedule or sensor; its name is unique within a location."""
+        known = self.evaluators.get(made.spec.name)
+        if known is not None and self.strict:
+            raise DefinitionError(
+                f"{made.spec.kind} {made.spec.name!r} is defined twice: {known.place} and {made.place}",
+                rule="observers, schedules and sensors of a location have names of their own",
+                fix="rename one of the functions, or give name=",
+            )
+        self.evaluators[made.spec.name] = made
+
+    def observe_external(self, key: AssetKey) -> None:
+        """From now on somebody says which versions this external asset holds."""
+        known = self.assets.get(key)
+        if known is not None and known.kind == "external":
+            self.assets[key] = replace(known, observed=True)
 
     def add_io(self, manager: IOManager, place: Place) -> None:
         """Register an IO manager under its name; another of the same name and settings is the same."""
@@ -114,6 +133,7 @@ class Collector:
         self.checks = {key: one for key, one in self.checks.items() if one.place.module != module}
         self.defaults = {key: one for key, one in self.defaults.items() if one.place.module != module}
         self.io = {key: one for key, one in self.io.items() if one[1].module != module}
+        self.evaluators = {key: one for key, one in self.evaluators.items() if one.place.module != module}
 
     def site(self, frame: FrameType) -> CallSite:
         """Describe the caller whose frame is `frame`."""

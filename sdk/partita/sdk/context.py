@@ -5,17 +5,19 @@ Owns the values handed to user code; refuses everything that could act on the pl
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from partita.assets import AssetKey, PartitaError
-
-METADATA_LIMIT_BYTES = 64 * 1024  # S-209
-METADATA_DEPTH = 100  # well below what recursive readers of it can take
+from partita.assets import AssetKey, DynamicPartitions, PartitaError, PartitionKey
+from partita.assets.durations import Duration
+from partita.assets.metadata import checked_metadata
+from partita.assets.partitions.dynamic import FAN_OUT, check_fan_out, legal_keys
+from partita.assets.wait_specs import fill, fill_known
+from partita.sdk.runtime_values import Deferral, FiredWait
+from partita.sdk.watching import Trigger, args_of, path_of, trigger_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,25 @@ class Partition:
         return self.window
 
 
+class Deferred(BaseException):
+    """The step waits: its attempt ends here, and it is called again from its beginning once the trigger has fired.
+
+    No `Exception`, so that an `except Exception` around the call does not swallow it.
+    """
+
+    def __init__(self, deferral: Deferral) -> None:
+        super().__init__(f"waits for {deferral.label}")
+        self.deferral = deferral
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A trigger that fired, and what it brought."""
+
+    trigger: Trigger
+    payload: Any
+
+
 class Context:
     """The first-class parameter of a step: `def orders(context: Context) -> Relation`. Made by the runner, or by
     `testing.make_context`.
@@ -98,6 +119,9 @@ class Context:
         run_id: int,
         fence: int,
         emit: Callable[[str, str], None],
+        fired: Sequence[FiredWait] = (),
+        asynchronous: bool = False,
+        fan_out: int = FAN_OUT,
     ) -> None:
         self.assets = tuple(assets)
         """Keys of the assets that this attempt is to produce: all of a group, of a subsettable one those that are needed."""
@@ -111,6 +135,13 @@ class Context:
         """Rises with every attempt at a cell: a store that partita does not version compares it (see io=None)."""
         self.log = _logger(attempt_id, emit)
         self._metadata: dict[str, Any] = {}
+        self._fired = sorted(fired, key=lambda one: one.place)
+        self._told: set[int] = set()
+        self._asynchronous = asynchronous
+        self._fan_out = fan_out
+        self._added: dict[str, list[PartitionKey]] = {}
+        self.waits_for: Deferral | None = None
+        """What the step deferred to, if it did: whoever runs it looks here, whatever became of the exception."""
 
     @property
     def partition(self) -> Partition:
@@ -132,6 +163,66 @@ class Context:
         """Attach JSON values to every cell that this attempt publishes, at most 64 KB in all."""
         self._metadata = checked_metadata({**self._metadata, **values})
 
+    def add_partitions(self, scheme: DynamicPartitions, keys: Iterable[str]) -> None:
+        """Add keys to dynamic partitions, when this attempt is committed: what it found, its consumers are sliced by.
+
+        They exist from the commit that publishes the attempt's cells, once, however often it is repeated; an attempt that fails
+        adds none. Keys that are there already stay. Assets that are sliced by the scheme and automated are asked for over the new
+        ones. One attempt adds 1,024 keys at most, or as many as its asset's `fan_out=` says.
+
+            context.add_partitions(files, [path.name for path in inbox.iterdir()])
+
+        Raises DefinitionError for keys that cannot be, and above the cap (S-023).
+        """
+        if not isinstance(scheme, DynamicPartitions):
+            raise PartitaError(
+                f"context.add_partitions({scheme!r}, ...)",
+                rule="it adds keys to dynamic partitions",
+                fix='give the Dynamic("name") that slices the assets',
+            )
+        added = list(dict.fromkeys([*self._added.get(scheme.name, ()), *legal_keys(scheme, keys)]))
+        check_fan_out(scheme, added, self._fan_out)
+        self._added[scheme.name] = added
+
+    @property
+    def added_partitions(self) -> Mapping[str, Sequence[str]]:
+        """What `add_partitions()` collected so far, by scheme."""
+        return {scheme: tuple(keys) for scheme, keys in self._added.items()}
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What the triggers of `wait_for=` brought, in their order."""
+        return tuple(_event(one) for one in self._fired if one.place < 0)
+
+    @property
+    def deferred(self) -> tuple[Event, ...]:
+        """What this step deferred to in its earlier passes, with what came: a step that began something outside finds it here,
+        and does not begin it again."""
+        return tuple(_event(one) for one in self._fired if one.place >= 0)
+
+    def defer(self, trigger: Trigger, *, deadline: Duration, poll: Duration | None = None) -> Any:
+        """Wait without holding a slot: the attempt ends deferred, and once the trigger has fired the step is called again.
+
+        The call then returns the payload (in an `async def` step it is awaited). The step starts from its beginning: what
+        stands before the call is done twice unless it looks at `context.deferred`. `deadline` counts from the first time, over
+        all retries; when it passes the task fails. `poll` is the time between two looks.
+
+            job = context.deferred[0].trigger.args["job"] if context.deferred else spark.submit()
+            result = context.defer(JobDone("shop.spark:finished", {"job": job}), deadline="2h")
+        """
+        wait = trigger.within(deadline, poll=poll)
+        names = template_names(self.partitions[0]) if len(self.partitions) == 1 else {}
+        args = fill(args_of(trigger), names) if names else args_of(trigger)
+        path = path_of(type(trigger))
+        for one in self._fired:
+            if one.place >= 0 and one.place not in self._told and (one.trigger, dict(one.args)) == (path, args):
+                self._told.add(one.place)
+                return _awaitable(one.payload) if self._asynchronous else one.payload
+        place = sum(one.place >= 0 for one in self._fired)
+        label = fill_known(str(trigger), names)
+        self.waits_for = Deferral(place, path, args, label, wait.deadline_s, wait.poll_s)
+        raise Deferred(self.waits_for)
+
     @property
     def attached_metadata(self) -> Mapping[str, Any]:
         """What `metadata()` collected so far."""
@@ -141,44 +232,19 @@ class Context:
         return f"<Context {', '.join(self.assets)} {len(self.partitions)} partition(s), attempt {self.attempt}>"
 
 
-def checked_metadata(values: Mapping[str, Any]) -> dict[str, Any]:
-    """`values` as a plain dict, refused when it is not JSON or too large."""
-    if _deeper_than(values, METADATA_DEPTH):
-        raise PartitaError(
-            f"metadata {', '.join(sorted(map(str, values)))} is nested too deeply",
-            rule=f"lists and dicts in metadata go at most {METADATA_DEPTH} levels deep",
-            fix="flatten it, or keep it in the data and put a reference here",
-        )
-    try:
-        size = len(json.dumps(values, ensure_ascii=False, allow_nan=False).encode())
-    except (TypeError, ValueError) as error:
-        raise PartitaError(
-            f"metadata {', '.join(sorted(map(str, values)))} is not JSON: {error}",
-            rule="metadata holds texts, finite numbers, booleans, None, lists and dicts with text keys",
-            fix="convert the value, for example with str()",
-        ) from None
-    if size > METADATA_LIMIT_BYTES:
-        raise PartitaError(
-            f"metadata takes {size:,} bytes",
-            rule=f"metadata of a cell takes at most {METADATA_LIMIT_BYTES:,} bytes",
-            fix="keep large values in the data and put a reference here",
-        )
-    return dict(values)
+def template_names(partition: Partition) -> dict[str, str | datetime]:
+    """What texts of a trigger may name of a partition."""
+    window = partition.window
+    span: dict[str, str | datetime] = {} if window is None else {"start": window.start, "end": window.end}
+    return {"partition": partition.key, **partition.dimensions, **span}
 
 
-def _deeper_than(value: object, levels: int) -> bool:
-    """Whether lists and dicts nest deeper. Without recursion: that is what it guards against."""
-    layer = [value]
-    for _ in range(levels):
-        layer = [
-            inner
-            for one in layer
-            if isinstance(one, Mapping | list | tuple)
-            for inner in (one.values() if isinstance(one, Mapping) else one)
-        ]
-        if not layer or len(layer) > METADATA_LIMIT_BYTES:  # as wide as that it is too large anyway
-            return False
-    return any(isinstance(one, Mapping | list | tuple) for one in layer)
+def _event(one: FiredWait) -> Event:
+    return Event(trigger_at(one.trigger, one.args), one.payload)
+
+
+async def _awaitable(payload: Any) -> Any:
+    return payload
 
 
 class _Forward(logging.Handler):

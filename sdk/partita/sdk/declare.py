@@ -5,7 +5,6 @@ Owns the public options and their errors. Refuses to resolve names or to compute
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Literal, ParamSpec, TypeVar, overload
@@ -17,28 +16,24 @@ from partita.assets import (
     TriggerRule,
     asset_key,
 )
+from partita.assets.durations import Duration, seconds
+from partita.assets.partitions.dynamic import FAN_OUT
+from partita.sdk.automation import Automation
+from partita.sdk.callbacks import Callback
 from partita.sdk.collector import CallSite, caller, current
 from partita.sdk.definitions import (
     AssetDef,
-    CheckDef,
     ModuleDefaults,
     PartitionColumns,
     StepDef,
 )
-from partita.sdk.durations import Duration, seconds
 from partita.sdk.former import FormerKeys, former_keys
-from partita.sdk.handles import DEFAULT_IO, AssetFunction, CheckFunction, ExternalAsset, Out
+from partita.sdk.freshness import Freshness, checked_freshness
+from partita.sdk.handles import DEFAULT_IO, AssetFunction, ExternalAsset, Out
 from partita.sdk.io.base import IOManager
-from partita.sdk.option_types import check_function, check_options
-from partita.sdk.outcomes import CheckResult
-from partita.sdk.policies import (
-    SINGLE,
-    Automation,
-    Batch,
-    RetryPolicy,
-)
-from partita.sdk.references import HasKey, Upstream
-from partita.sdk.signature import signature_of
+from partita.sdk.option_types import check_function, check_options, description_of
+from partita.sdk.policies import SINGLE, Batch, RetryPolicy
+from partita.sdk.references import Upstream
 from partita.sdk.steps import (
     Options,
     Pool,
@@ -48,6 +43,7 @@ from partita.sdk.steps import (
     checked_retries,
     make_step,
 )
+from partita.sdk.watching import Wait
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -76,6 +72,9 @@ def asset(
     partition_columns: PartitionColumns | None = None,
     retries: RetryPolicy | None = None,
     timeout: Duration | None = None,
+    deadline: Duration | None = None,
+    freshness: Freshness | None = None,
+    wait_for: Wait | Sequence[Wait] = (),
     pool: Pool | None = None,
     max_active: int | None = None,
     priority: int = 0,
@@ -84,6 +83,9 @@ def asset(
     automation: Automation | None = None,
     on_code_change: OnCodeChange = "ignore",
     automatic_limit: int | None = None,
+    fan_out: int = FAN_OUT,
+    on_failure: Callback | None = None,
+    on_success: Callback | None = None,
     code_version: str | None = None,
     group: str | None = None,
     owner: str | None = None,
@@ -112,12 +114,18 @@ def asset(
     history, versions and settings go over to the new one. `deps` are upstream assets that are only waited for. `io` names the IO
     manager that stores what is returned ("lake" by default; None: the function stores it itself). `partition_columns`
     says which column holds which dimension's key when one task makes several partitions. `timeout` limits one attempt.
+    `deadline` says how long after the close of its window (or after its launch, where that is later or it has no window) a
+    partition is due: one that is not there by then is told of, and its task goes on. `freshness` is a promise about the asset.
+    `wait_for` are triggers that must fire before an attempt starts, each with its deadline, such as
+    `FileExists("in/{partition}.csv").within("6h")`; a step that waits holds no slot.
     `pool` is a name or {name: slots}; `max_active` is how many of its tasks may hold slots at once, over all runs.
     `trigger_rule` says when it runs, given how the upstream tasks of its run ended: after all of them succeeded unless given.
     `on_code_change="rebuild"` lets automation make the asset's history again when its code
     or its dependencies change; "ignore" leaves it as it is. An automatic request of more than `automatic_limit` cells waits
-    for a person (the deployment's limit unless given). `code_version` replaces the fingerprint of the code. Raises
-    DefinitionError.
+    for a person (the deployment's limit unless given). `fan_out` is how many keys `context.add_partitions` may add in one
+    attempt (1,024 unless given). `on_failure` and `on_success` are functions that are told of its tasks after they ended
+    (`def tell(ended: TaskEnded) -> None`), without a say in the outcome. `code_version` replaces the fingerprint of the code.
+    Raises DefinitionError.
 
     >>> @asset(partitions=Daily("2026-03-01"), retries=RetryPolicy(3, delay="30s"), owner="team:shop")
     ... def orders(context: Context) -> Relation:
@@ -138,7 +146,7 @@ def asset(
         check_function(made_by, owner)
         own = {"key": key, "io": io, "kinds": kinds, "description": description, "metadata": metadata}
         check_options({**own, **options}, owner)
-        out = Out(_docstring(made_by, description), io, partition_columns, kinds, {}, metadata or {}, renamed_from)
+        out = Out(description_of(made_by, description), io, partition_columns, kinds, {}, metadata or {}, renamed_from)
         return make_step(made_by, site, {key if key is not None else made_by.__name__: out}, asset_options(options))
 
     if function is None:
@@ -153,6 +161,9 @@ def multi_asset(
     deps: Sequence[Upstream] = (),
     retries: RetryPolicy | None = None,
     timeout: Duration | None = None,
+    deadline: Duration | None = None,
+    freshness: Freshness | None = None,
+    wait_for: Wait | Sequence[Wait] = (),
     pool: Pool | None = None,
     max_active: int | None = None,
     priority: int = 0,
@@ -162,6 +173,9 @@ def multi_asset(
     automation: Automation | None = None,
     on_code_change: OnCodeChange = "ignore",
     automatic_limit: int | None = None,
+    fan_out: int = FAN_OUT,
+    on_failure: Callback | None = None,
+    on_success: Callback | None = None,
     code_version: str | None = None,
     group: str | None = None,
     owner: str | None = None,
@@ -194,6 +208,9 @@ def multi_asset(
         deps,
         retries,
         timeout,
+        deadline,
+        freshness,
+        wait_for,
         pool,
         max_active,
         priority,
@@ -202,6 +219,9 @@ def multi_asset(
         automation,
         on_code_change,
         automatic_limit,
+        fan_out,
+        on_failure,
+        on_success,
         code_version,
         group,
         owner,
@@ -249,8 +269,14 @@ def external(
     tags: Mapping[str, str] | None = None,
     kinds: Sequence[str] = (),
     metadata: Mapping[str, Any] | None = None,
+    observe: Literal["push"] | None = None,
+    freshness: Freshness | None = None,
 ) -> ExternalAsset:
-    """Declare an asset that something else makes. It is taken as present, with a constant version.
+    """Declare an asset that something else makes. It is taken as present, with a constant version, unless it is observed.
+
+    With `observe="push"` its producer says which data versions its partitions hold (`POST /api/events`, `partita report`): one of
+    which nothing was said is missing, and one whose version moves makes consumers stale. `freshness` is then what its producer
+    promises.
 
     >>> csv = external("source/orders", partitions=Daily("2026-03-01"), description="written by the till at 23:00")
     >>> @asset(partitions=Daily("2026-03-01"), deps=[csv])
@@ -258,9 +284,11 @@ def external(
     ...     return Relation.from_parquet(f"/data/{context.partition.key}.parquet")
     >>> csv.key, orders.key
     ('source/orders', 'orders')
+    >>> external("source/refunds", observe="push").definition.observed
+    True
     """
     given = {"key": key, "description": description, "group": group, "owner": owner, "tags": tags, "kinds": kinds}
-    check_options({**given, "metadata": metadata}, f"external({key!r})")
+    check_options({**given, "metadata": metadata, "observe": observe, "freshness": freshness}, f"external({key!r})")
     site = caller(1)
     said = current().defaults_for(site)
     made = AssetDef(
@@ -274,81 +302,23 @@ def external(
         tags={**said.tags, **(tags or {})},
         kinds=tuple(kinds),
         metadata=dict(metadata or {}),
+        observed=observe is not None,
+        freshness=_promised(freshness, observe, key),
         renamed_from=former_keys(renamed_from, asset_key(key)),
     )
     current().add_external(made)
     return ExternalAsset(made)
 
 
-class _CheckDecorator:
-    def __init__(
-        self,
-        asset: str | HasKey,
-        *,
-        name: str | None,
-        blocking: bool,
-        description: str | None,
-        code_version: str | None,
-    ) -> None:
-        if not isinstance(asset, str | HasKey):
-            raise DefinitionError(
-                f"check({asset!r})", rule="a check names an asset of this location, or its key", fix="name the asset"
-            )
-        given = {"name": name, "blocking": blocking, "description": description, "code_version": code_version}
-        check_options(given, f"check of {asset if isinstance(asset, str) else asset.key}")
-        self._asset = asset_key(asset) if isinstance(asset, str) else asset
-        self._name = name
-        self._blocking = blocking
-        self._description = description
-        self._code_version = code_version
-
-    def __call__(self, function: Callable[P, bool | CheckResult]) -> CheckFunction[P, bool | CheckResult]:
-        site = caller(1)
-        name = self._name or str(getattr(function, "__name__", function))
-        check_function(function, f"check {name!r}")
-        signature = signature_of(function, owner=f"check {name!r}", local_names=site.local_names)
-        if signature.returns not in (bool, CheckResult, bool | CheckResult, Any):
-            raise DefinitionError(
-                f"check {name!r} returns {signature.returns!r}", rule="a check returns bool or CheckResult"
-            )
-        made = CheckDef(
-            name=name,
-            asset=self._asset,
-            function=function,
-            signature=signature,
-            blocking=self._blocking,
-            description=_docstring(function, self._description),
-            code_version=self._code_version,
-            place=site.place,
+def _promised(freshness: Freshness | None, observe: str | None, key: str) -> Freshness | None:
+    found = checked_freshness(freshness, f"external({key!r})")
+    if found is not None and observe is None:
+        raise DefinitionError(
+            f"external({key!r}) has freshness= and nobody observes it",
+            rule="what is not observed is taken as present: it is never late",
+            fix='write observe="push", and let its producer report',
         )
-        current().add_check(made)
-        return CheckFunction(function, made)
-
-
-def check(
-    asset: str | HasKey,
-    /,
-    *,
-    name: str | None = None,
-    blocking: bool = False,
-    description: str | None = None,
-    code_version: str | None = None,
-) -> _CheckDecorator:
-    """Declare a check of one asset. It runs in the attempt, per partition, on the written and unpublished data.
-
-    The parameter named like the asset receives the cell; others may be the step's own inputs, the Context, resources.
-    A cell whose `blocking` check fails is not published.
-
-    >>> @asset
-    ... def orders() -> Relation:
-    ...     return Relation.from_rows([{"amount": -1}])
-    >>> @check(orders, blocking=True)
-    ... def amounts_are_positive(orders: Relation) -> bool:
-    ...     return orders.sql("select bool_and(amount > 0) from self").scalar()
-    >>> materialize(orders, raise_on_error=False).success
-    False
-    """
-    return _CheckDecorator(asset, name=name, blocking=blocking, description=description, code_version=code_version)
+    return found
 
 
 def defaults(
@@ -380,7 +350,3 @@ def defaults(
         timeout_s=None if timeout is None else seconds(timeout, what="defaults(timeout=)"),
     )
     current().set_defaults(site, said)
-
-
-def _docstring(function: Callable[..., Any], given: str | None) -> str:
-    return given if given is not None else inspect.getdoc(function) or ""

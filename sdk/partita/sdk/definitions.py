@@ -10,9 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from partita.assets import AssetKey, OnCodeChange, PartitionsDef, TriggerRule
-from partita.sdk.policies import Automation, Batch, RetryPolicy
+from partita.assets.partitions.dynamic import FAN_OUT
+from partita.sdk.automation import Automation
+from partita.sdk.freshness import Freshness
+from partita.sdk.policies import Batch, RetryPolicy
 from partita.sdk.references import HasKey, Upstream
 from partita.sdk.signature import Signature
+from partita.sdk.watching import Wait
 
 PartitionColumns = str | Mapping[str, str]
 
@@ -47,6 +51,10 @@ class AssetDef:
     io: str | None = None
     """Name of the IO manager; None for assets that write themselves."""
     partition_columns: PartitionColumns | None = None
+    observed: bool = False
+    """Of an external one: somebody says which data versions its partitions hold."""
+    freshness: Freshness | None = None
+    """Of an external asset: what its producer promises; of others it is the step's."""
     renamed_from: tuple[AssetKey, ...] = ()
     """Keys that it had before, the nearest first."""
 
@@ -60,11 +68,15 @@ class StepOptions:
     automation: Automation
     pools: Mapping[str, int]
     timeout_s: float | None = None
+    deadline_s: float | None = None
+    freshness: Freshness | None = None
+    waits: tuple[Wait, ...] = ()
     max_active: int | None = None
     priority: int = 0
     trigger_rule: TriggerRule = "all_success"
     on_code_change: OnCodeChange = "ignore"
     automatic_limit: int | None = None
+    fan_out: int = FAN_OUT
     isolation: Literal["fork", "spawn"] = "fork"
     code_version: str | None = None
     subsettable: bool = False

@@ -10,12 +10,14 @@ import asyncio
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from inspect import iscoroutine
+from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
 from partita.assets import AssetKey, PartitaError
-from partita.sdk.context import Context, checked_metadata
+from partita.assets.digest import DERIVED
+from partita.assets.metadata import checked_metadata
+from partita.sdk.context import Context, Deferred
 from partita.sdk.executable import StepHandle
 from partita.sdk.inputs import cells_of, partitions_of, read_input
 from partita.sdk.io.base import IOManager, PerCell, ReadContext, WriteContext, Written
@@ -103,6 +105,8 @@ class _Attempt:
             return StepResult(StepStatus.RETRY_LATER, later.reason, retry_in_s=wait_s)
         except Fail as fail:
             return StepResult(StepStatus.FAILED_FOR_GOOD, fail.reason, _traceback(fail))
+        except Deferred as deferred:
+            return StepResult(StepStatus.DEFERRED, deferral=deferred.deferral)
         except (Exception, SystemExit) as error:
             return StepResult(StepStatus.FAILED, _message(error), _traceback(error))
 
@@ -119,6 +123,10 @@ class _Attempt:
         if iscoroutine(returned):
             returned = asyncio.run(returned)
         given = sort_outputs(returned, self._cells, self._owner, members=[made.key for made in step.assets])
+        if context.waits_for is not None:
+            raise Fail(
+                f"{self._owner} caught the end of its attempt at context.defer(), and went on: let BaseException pass"
+            )
         stored: dict[AssetKey, _Stored] = {}
         try:
             for key, one in given.items():
@@ -129,7 +137,8 @@ class _Attempt:
             for one_stored in stored.values():
                 _discard(one_stored)
             raise
-        return self._finish(given, stored)
+        ended = self._finish(given, stored)
+        return replace(ended, added=context.added_partitions) if ended.status is StepStatus.SUCCESS else ended
 
     def _context(self) -> Context:
         # Each partition once, though a task may have other partitions of one member than of another.
@@ -142,6 +151,9 @@ class _Attempt:
             run_id=self._request.run_id,
             fence=self._request.fence,
             emit=self._report.log,
+            fired=self._request.events,
+            asynchronous=iscoroutinefunction(self._handle.step.function),
+            fan_out=self._handle.step.options.fan_out,
         )
 
     def _arguments(
@@ -273,6 +285,12 @@ def _with_said(written: Written, given: Given, context: Context) -> Written:
     version = written.data_version if said.data_version is None else said.data_version
     if not version:
         raise PartitaError('Output(data_version="")', rule="a data version is not empty", fix="leave it out")
+    if version.startswith(DERIVED):
+        raise PartitaError(
+            f"data version {version!r}",
+            rule=f"what begins with {DERIVED!r} are versions of cells that were put together after a change of partitions",
+            fix="begin it with something else",
+        )
     if len(version) > _LONGEST_VERSION:
         raise PartitaError(
             f"Output(data_version=...) has {len(version):,} characters",

@@ -21,7 +21,21 @@ R_co = TypeVar("R_co", covariant=True)
 DEFAULT_IO: Final = "lake"
 
 
-class AssetFunction(Generic[P, R_co]):
+class DeclaredFunction(Generic[P, R_co]):
+    """A decorated function: still callable with plain arguments, so that it is tested like any function."""
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, function: Callable[P, R_co]) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        return self._function(*args, **kwargs)
+
+
+class AssetFunction(DeclaredFunction[P, R_co]):
     """A decorated function: still callable with plain arguments, and a value that stands for its asset.
 
     `key` is the key of its asset; it raises DefinitionError for a group of several, whose keys are `keys`.
@@ -33,16 +47,9 @@ class AssetFunction(Generic[P, R_co]):
     ('raw/orders', 3)
     """
 
-    __name__: str
-    __qualname__: str
-
     def __init__(self, function: Callable[P, R_co], step: StepDef) -> None:
-        functools.update_wrapper(self, function)
-        self._function = function
+        super().__init__(function)
         self.step = step
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        return self._function(*args, **kwargs)
 
     @property
     def key(self) -> AssetKey:
@@ -64,7 +71,7 @@ class AssetFunction(Generic[P, R_co]):
         return f"<asset {', '.join(self.keys)} ({self.step.place})>"
 
 
-class CheckFunction(Generic[P, R_co]):
+class CheckFunction(DeclaredFunction[P, R_co]):
     """A decorated check: still callable with plain arguments, so that it is tested like any function.
 
     >>> @check("raw/orders", name="enough")
@@ -74,16 +81,9 @@ class CheckFunction(Generic[P, R_co]):
     {'rows': 3}
     """
 
-    __name__: str
-    __qualname__: str
-
     def __init__(self, function: Callable[P, R_co], definition: CheckDef) -> None:
-        functools.update_wrapper(self, function)
-        self._function = function
+        super().__init__(function)
         self.definition = definition
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        return self._function(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<check {self.definition.name} ({self.definition.place})>"

@@ -51,6 +51,7 @@ from partita.sdk.runtime_values import (
     TargetCell,
 )
 from partita.sdk.snapshot import resolve_once
+from partita.sdk.waiting import run_waiting
 
 _EXTERNAL_VERSION = "external"
 
@@ -286,7 +287,7 @@ class _Run:
             params=next((self._params[made.key] for made in step.assets if made.key in self._params), None),
             fence=self._attempts,
         )
-        return run_step(self._location, request, self.result, resources=scope)
+        return run_waiting(handle, request, lambda given: run_step(self._location, given, self.result, resources=scope))
 
     def _bind(self, handle: StepHandle, one: ResolvedInput, down: PartitionSpace, cells: PartitionSet) -> InputBinding:
         key = one.upstream

@@ -20,8 +20,10 @@ from pathlib import Path
 from partita.assets import AssetKey, DefinitionError, ModuleSpec, Snapshot, suggest
 from partita.sdk.collector import Collector, collecting
 from partita.sdk.definitions import AssetDef
+from partita.sdk.evaluators import EvaluatorDef
 from partita.sdk.executable import StepHandle
 from partita.sdk.fingerprint import Sources
+from partita.sdk.fresh import compile_from_text
 from partita.sdk.io.base import IOManager
 from partita.sdk.snapshot import build_snapshot, resolve_all
 
@@ -42,6 +44,8 @@ class LoadedLocation:
     """The managers that its modules declared, by name."""
     assets: Mapping[AssetKey, AssetDef] = field(default_factory=dict)
     """All definitions, external ones too."""
+    evaluators: Mapping[str, EvaluatorDef] = field(default_factory=dict)
+    """Observers, schedules and sensors by name."""
 
 
 def load_location(
@@ -68,9 +72,10 @@ def load_location(
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     importlib.invalidate_caches()
+    sources = Sources(root)
+    compile_from_text(root, sources)
 
     collector = Collector(root=root, listed=listed, strict=True)
-    sources = Sources(root)
     broken: dict[str, str] = {module: why for module, why in (left_out or {}).items() if module in listed}
     import_s: dict[str, float] = {}
     for module in listed:
@@ -93,7 +98,7 @@ def load_location(
     ]
     snapshot = build_snapshot(name, resolved, specs, sources)
     managers = {key: manager for key, (manager, _) in collector.io.items()}
-    return LoadedLocation(snapshot, resolved.steps, managers, dict(collector.assets))
+    return LoadedLocation(snapshot, resolved.steps, managers, dict(collector.assets), dict(collector.evaluators))
 
 
 def expand_modules(root: Path, modules: Sequence[str]) -> tuple[str, ...]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from inspect import isasyncgenfunction, isclass
+from inspect import getdoc, isasyncgenfunction, isclass
 from typing import Any
 
 from partita.assets import DefinitionError, PartitaError, suggest
-from partita.sdk.context import checked_metadata
+from partita.assets.metadata import checked_metadata
+from partita.sdk.automation import Automation
 from partita.sdk.io.base import IOManager
-from partita.sdk.policies import Automation, Batch
+from partita.sdk.policies import Batch
 from partita.sdk.references import HasKey, Remote
 
 
@@ -153,6 +154,7 @@ _OPTIONS: Mapping[str, _Option] = {
         lambda value: suggest(str(value), ("fork", "spawn")) or 'leave it out for "fork"',
         optional=False,
     ),
+    "observe": _Option(lambda value: value == "push", '"push", or left out', lambda value: 'write observe="push"'),
     "blocking": _Option(
         lambda value: isinstance(value, bool), "True or False", lambda value: "write True", optional=False
     ),
@@ -161,3 +163,8 @@ _OPTIONS: Mapping[str, _Option] = {
     ),
     "name": _Option(_text, "a text", _as_text),
 }
+
+
+def description_of(function: Callable[..., Any], given: str | None = None) -> str:
+    """What `description=` says, or else the docstring of the function, without its indentation."""
+    return given if given is not None else getdoc(function) or ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
-from partita.sdk.durations import seconds
+from partita.assets.durations import seconds
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -1,6 +1,6 @@
 """How a step is repeated, batched and started: values that users write and the snapshot carries.
 
-Owns RetryPolicy, the batch words (`per`, `up_to`, `any_size`, `all_`) and the automation words (`eager`, `manual`).
+Owns RetryPolicy and the batch words (`per`, `up_to`, `any_size`, `all_`).
 Refuses to act on them: planner, scheduler and automation do.
 """
 
@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Literal
 
 from partita.assets import (
     All,
     AnyBatchSpec,
     BatchSpec,
     DefinitionError,
-    EagerSpec,
-    ManualSpec,
     MultiPartitions,
-    OnCodeChange,
     PartitionsDef,
     PerBatchSpec,
     RetrySpec,
@@ -27,7 +24,7 @@ from partita.assets import (
     UpToBatchSpec,
     suggest,
 )
-from partita.sdk.durations import Duration, seconds
+from partita.assets.durations import Duration, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,47 +192,6 @@ def check_batch(batch: Batch, partitions: PartitionsDef | None, owner: str) -> N
             raise DefinitionError(
                 f"{owner}: batch=per({name}={size!r})", rule=f"{name} is no time dimension", fix=f"write {name}=all_"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Automation:
-    """What asks for an asset's partitions without a person. Made by `eager()` and `manual()`."""
-
-    spec: EagerSpec | ManualSpec
-
-
-def eager() -> Automation:
-    """Whenever an upstream publishes, the partitions that it touches are asked for, in the transaction that takes the
-    event.
-
-    >>> @asset(partitions=Daily("2026-03-01"))
-    ... def orders() -> Relation: ...
-    >>> @asset(partitions=Daily("2026-03-01"), automation=eager())
-    ... def totals(orders: Relation) -> Relation: ...
-    >>> eager().spec
-    EagerSpec(type='eager')
-    """
-    return Automation(EagerSpec())
-
-
-def manual() -> Automation:
-    """Only people, schedules and backfills ask (the default).
-
-    >>> manual().spec
-    ManualSpec(type='manual')
-    """
-    return Automation(ManualSpec())
-
-
-def checked_on_code_change(given: object, owner: str) -> OnCodeChange:
-    """What `on_code_change=` of an asset says; refuses what is no word of it."""
-    if given in get_args(OnCodeChange):
-        return cast(OnCodeChange, given)
-    raise DefinitionError(
-        f"{owner}: on_code_change={given!r}",
-        rule="automation leaves history as it is when code changes ('ignore'), or makes it again ('rebuild')",
-        fix=suggest(str(given), get_args(OnCodeChange)),
-    )
 
 
 def checked_limit(given: object, owner: str) -> int | None:

@@ -8,6 +8,7 @@ It raises `DefinitionError` only for what is no module's fault: a missing folder
 they are its result. User code imports `partita.sdk`, never this.
 """
 
+from partita.sdk.evaluate import Evaluated, evaluate
 from partita.sdk.executable import StepHandle
 from partita.sdk.execute import run_step
 from partita.sdk.load import LoadedLocation, load_location
@@ -15,6 +16,8 @@ from partita.sdk.runtime_values import (
     CellKind,
     CellOutcome,
     CheckOutcome,
+    Deferral,
+    FiredWait,
     InputBinding,
     InputCell,
     Reporter,
@@ -28,6 +31,9 @@ __all__ = [
     "CellKind",
     "CellOutcome",
     "CheckOutcome",
+    "Deferral",
+    "Evaluated",
+    "FiredWait",
     "InputBinding",
     "InputCell",
     "LoadedLocation",
@@ -37,6 +43,7 @@ __all__ = [
     "StepResult",
     "StepStatus",
     "TargetCell",
+    "evaluate",
     "load_location",
     "run_step",
 ]

@@ -5,7 +5,7 @@ They mirror `partita.grpc.v1.ExecuteRequest` and its events one to one. Owns onl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -15,6 +15,8 @@ __all__ = [
     "CellKind",
     "CellOutcome",
     "CheckOutcome",
+    "Deferral",
+    "FiredWait",
     "InputBinding",
     "InputCell",
     "Reporter",
@@ -96,6 +98,29 @@ class StepRequest:
     attempt_number: int = 1
     run_id: int = 0
     fence: int = 0
+    events: tuple[FiredWait, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FiredWait:
+    """The event of a wait of this task. `place`: below 0 those of `wait_for=`, from 0 those of `context.defer`."""
+
+    place: int
+    trigger: str
+    args: Mapping[str, Any]
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Deferral:
+    """What an attempt that ends deferred waits for."""
+
+    place: int
+    trigger: str
+    args: Mapping[str, Any]
+    label: str
+    deadline_s: float
+    poll_s: float | None = None
 
 
 class CellKind(Enum):
@@ -140,6 +165,7 @@ class StepStatus(Enum):
     RETRY_LATER = 3
     SKIPPED = 8
     FAILED_FOR_GOOD = 9
+    DEFERRED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +176,10 @@ class StepResult:
     error: str = ""
     traceback: str = ""
     retry_in_s: float = -1.0
+    deferral: Deferral | None = None
+    """Only with DEFERRED."""
+    added: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Keys of dynamic schemes that exist from the commit of this attempt on, by scheme."""
 
 
 class Reporter(Protocol):

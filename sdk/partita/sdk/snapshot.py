@@ -6,6 +6,7 @@ import, and so is whatever depends on it; all other modules stay. Refuses to imp
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,10 +29,12 @@ from partita.assets import (
     mapping_to_spec,
     to_spec,
 )
+from partita.assets.evaluator_specs import EvaluatorSpec
 from partita.sdk.collector import Collector
 from partita.sdk.definitions import AssetDef, CheckDef, Place, StepDef
+from partita.sdk.evaluators import EvaluatorDef
 from partita.sdk.executable import StepHandle, check_handed_over, check_params_model, params_schema
-from partita.sdk.fingerprint import Code, Sources, code_of, fingerprint_of, sources_of
+from partita.sdk.fingerprint import Code, Sources, code_of, fingerprint_of, fingerprint_with, sources_of
 from partita.sdk.io.base import IOManager
 from partita.sdk.io.registry import known_manager
 from partita.sdk.resolve import Known, ResolvedCheck, ResolvedInput, resolve_check, resolve_step
@@ -43,6 +46,7 @@ class Resolved:
 
     steps: Mapping[str, StepHandle]
     externals: tuple[AssetDef, ...]
+    evaluators: tuple[EvaluatorDef, ...] = ()
 
 
 @dataclass(slots=True)
@@ -64,7 +68,7 @@ def resolve_all(collector: Collector, broken: dict[str, str]) -> Resolved:
         found = resolve_once(collector)
         if not found.errors:
             externals = tuple(one for one in collector.assets.values() if one.kind == "external")
-            return Resolved(found.steps, externals)
+            return Resolved(found.steps, externals, tuple(collector.evaluators.values()))
         hint = f"\n(modules that do not load: {', '.join(sorted(broken))})" if broken else ""
         for module, errors in found.errors.items():
             collector.drop_module(module)
@@ -77,14 +81,30 @@ def build_snapshot(name: str, resolved: Resolved, modules: Iterable[ModuleSpec],
     steps, checks = [], []
     for handle in resolved.steps.values():
         code = _code(handle.step, sources)
-        assets += [_asset_spec(made, handle, code.fingerprint) for made in handle.step.assets]
+        assets += [_asset_spec(made, handle, _fingerprint(made, handle.step, code)) for made in handle.step.assets]
         keys = tuple(made.key for made in handle.step.assets)
         parts = {"" if name == code.own else name: digest for name, digest in code.parts.items()}
+        parts |= {
+            f"partition_columns of {made.key}": fingerprint_with("", told)[:16]
+            for made in handle.step.assets
+            if (told := _columns(made))
+        }
         steps.append(StepSpec(id=handle.step.id, assets=keys, function=handle.step.name, code=parts))
         checks += [_check_spec(one, sources) for one in handle.checks]
     return Snapshot(
-        location=name, assets=tuple(assets), steps=tuple(steps), checks=tuple(checks), modules=tuple(modules)
+        location=name,
+        assets=tuple(assets),
+        steps=tuple(steps),
+        checks=tuple(checks),
+        modules=tuple(modules),
+        evaluators=tuple(_evaluator_spec(one, sources) for one in resolved.evaluators),
     )
+
+
+def _evaluator_spec(one: EvaluatorDef, sources: Sources | None) -> EvaluatorSpec:
+    """With the fingerprint of its code: another function is another version of the location."""
+    code = code_of(one.function, sources=sources or sources_of(one.function), classes=tuple(one.resources.values()))
+    return one.spec.model_copy(update={"fingerprint": code.fingerprint})
 
 
 def resolve_once(collector: Collector) -> Pass:
@@ -161,6 +181,18 @@ def _code(step: StepDef, sources: Sources | None) -> Code:
     )
 
 
+def _fingerprint(made: AssetDef, step: StepDef, code: Code) -> str:
+    """Of the code and of what cuts its rows into partitions: other columns put other rows there. A `code_version` says it all."""
+    columns = _columns(made) if step.options.code_version is None else ""
+    return fingerprint_with(code.fingerprint, columns) if columns else code.fingerprint
+
+
+def _columns(made: AssetDef) -> str:
+    """The columns as one text, whatever the order of their dimensions; empty without any."""
+    columns = made.partition_columns
+    return "" if columns is None else json.dumps(columns if isinstance(columns, str) else dict(columns), sort_keys=True)
+
+
 def _asset_spec(made: AssetDef, handle: StepHandle, fingerprint: str) -> AssetSpec:
     options = handle.step.options
     manager = handle.io[made.key]
@@ -182,8 +214,12 @@ def _asset_spec(made: AssetDef, handle: StepHandle, fingerprint: str) -> AssetSp
         io=made.io,
         retries=options.retries.spec(),
         timeout_s=options.timeout_s,
+        deadline_s=options.deadline_s,
+        freshness=None if options.freshness is None else options.freshness.spec(),
+        wait_for=tuple(wait.spec for wait in options.waits),
         pools=tuple(PoolUse(name=name, slots=pools[name]) for name in sorted(pools)),
         max_active=options.max_active,
+        resources=tuple(sorted({kind.__name__ for _, kind in handle.step.signature.resources})),
         priority=options.priority,
         trigger_rule=options.trigger_rule,
         on_code_change=options.on_code_change,
@@ -213,6 +249,8 @@ def _external_spec(one: AssetDef) -> AssetSpec:
     return AssetSpec(
         key=one.key,
         kind="external",
+        observed=one.observed,
+        freshness=None if one.freshness is None else one.freshness.spec(),
         description=one.description,
         group=one.group,
         owner=one.owner,

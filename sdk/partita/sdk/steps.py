@@ -22,24 +22,21 @@ from partita.assets import (
     reserved_pool,
     suggest,
 )
+from partita.assets.durations import Duration, seconds
+from partita.assets.partitions.dynamic import FAN_OUT
+from partita.assets.wait_specs import check_names
+from partita.sdk.automation import Automation, check_automation, checked_on_code_change, manual
+from partita.sdk.callbacks import Callback, declare_callbacks
 from partita.sdk.collector import CallSite, current
 from partita.sdk.definitions import AssetDef, PartitionColumns, StepDef, StepOptions
-from partita.sdk.durations import Duration, seconds
 from partita.sdk.former import former_keys
+from partita.sdk.freshness import Freshness, checked_freshness
 from partita.sdk.handles import Out
 from partita.sdk.io.base import IOManager
-from partita.sdk.policies import (
-    SINGLE,
-    Automation,
-    Batch,
-    RetryPolicy,
-    check_batch,
-    checked_limit,
-    checked_on_code_change,
-    manual,
-)
+from partita.sdk.policies import SINGLE, Batch, RetryPolicy, check_batch, checked_limit
 from partita.sdk.references import Upstream
 from partita.sdk.signature import Signature, returns_nothing, signature_of
+from partita.sdk.watching import Wait, waits_of
 
 Pool = str | Mapping[str, int]
 
@@ -52,6 +49,9 @@ class Options:
     deps: Sequence[Upstream] = ()
     retries: RetryPolicy | None = None
     timeout: Duration | None = None
+    deadline: Duration | None = None
+    freshness: Freshness | None = None
+    wait_for: Wait | Sequence[Wait] = ()
     pool: Pool | None = None
     max_active: int | None = None
     priority: int = 0
@@ -60,6 +60,9 @@ class Options:
     automation: Automation | None = None
     on_code_change: OnCodeChange = "ignore"
     automatic_limit: int | None = None
+    fan_out: int = FAN_OUT
+    on_failure: Callback | None = None
+    on_success: Callback | None = None
     code_version: str | None = None
     group: str | None = None
     owner: str | None = None
@@ -104,6 +107,38 @@ def _checked_rule(rule: object, owner: str) -> TriggerRule:
     )
 
 
+def _checked_fan_out(cap: object, owner: str) -> int:
+    if isinstance(cap, int) and not isinstance(cap, bool) and cap >= 1:
+        return cap
+    raise DefinitionError(
+        f"{owner}: fan_out={cap!r}",
+        rule="it is how many keys one attempt may add: a whole number, at least one",
+        fix=f"leave it out for {FAN_OUT:,}",
+    )
+
+
+def _checked_deadline(deadline: Duration | None, owner: str) -> float | None:
+    if deadline is None:
+        return None
+    found = seconds(deadline, what=f"{owner}: deadline")
+    if not found:
+        raise DefinitionError(
+            f"{owner}: deadline={deadline!r}",
+            rule="a partition is due some time after its window closed; nothing is made in no time",
+            fix='write for example deadline="3h", or leave it out',
+        )
+    return found
+
+
+def checked_waits(given: object, partitions: PartitionsDef | None, owner: str) -> tuple[Wait, ...]:
+    waits = waits_of(given, owner)
+    dims = dict(partitions.dims) if isinstance(partitions, MultiPartitions) else {}
+    timed = any(isinstance(one, TimePartitions) for one in (partitions, *dims.values()))
+    for wait in waits:
+        check_names(wait.spec.args, ["partition", *(("start", "end") if timed else ()), *dims], owner)
+    return waits
+
+
 def make_step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, Out], options: Options) -> StepDef:
     keys = [asset_key(key) for key in outs]
     owner = f"asset {keys[0]!r}" if len(keys) == 1 else f"group {', '.join(keys)}"
@@ -111,6 +146,8 @@ def make_step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, O
     signature = signature_of(function, owner=owner, local_names=site.local_names)
     partitions = checked_partitions(options.partitions, keys[0])
     check_batch(options.batch, partitions, owner)
+    automation = manual() if options.automation is None else options.automation
+    check_automation(automation, partitions, owner)
     if options.subsettable and not signature.contexts:
         raise DefinitionError(
             f"{owner} is subsettable and its function takes no Context",
@@ -150,12 +187,16 @@ def make_step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, O
         options=StepOptions(
             retries=checked_retries(options.retries, owner) or said.retries or RetryPolicy(),
             batch=options.batch,
-            automation=options.automation or manual(),
+            automation=automation,
             on_code_change=checked_on_code_change(options.on_code_change, owner),
             automatic_limit=checked_limit(options.automatic_limit, owner),
+            fan_out=_checked_fan_out(options.fan_out, owner),
             pools=pools,
             max_active=options.max_active,
             timeout_s=said.timeout_s if options.timeout is None else seconds(options.timeout, what=f"{owner}: timeout"),
+            deadline_s=_checked_deadline(options.deadline, owner),
+            freshness=checked_freshness(options.freshness, owner),
+            waits=checked_waits(options.wait_for, partitions, owner),
             priority=options.priority,
             trigger_rule=_checked_rule(options.trigger_rule, owner),
             isolation=options.isolation,
@@ -165,6 +206,7 @@ def make_step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, O
         place=site.place,
     )
     current().add_step(step)
+    declare_callbacks(current(), site, step.id, owner, {"failed": options.on_failure, "success": options.on_success})
     return step
 
 

@@ -39,7 +39,7 @@ from partita.core.duties.claim import claim
 from partita.core.duties.finish import finish
 from partita.core.duties.leases import register
 from partita.core.duties.runs import fold_tallies
-from partita.core.duties.values import AttemptResult, CellOutcome, CellResult, CheckResult, Claimed
+from partita.core.duties.values_attempts import AttemptResult, CellOutcome, CellResult, CheckResult, Claimed
 from partita.core.logs import LogStore
 from partita.core.runtime.activate import activate
 from partita.core.store.open import open_store
@@ -122,6 +122,7 @@ class World:
             on_wake=more.get("on_wake", lambda callback: None),
             who="ann",
             kind="api",
+            routing=more.get("routing"),
         )
 
     @property

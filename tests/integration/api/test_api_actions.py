@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
-from sqlalchemy import text
 
 from partita.core.store.queries.api_read import rows
+from partita.core.store.sql import text
 
 
 def post(client: httpx.Client, path: str, body: dict[str, Any] | None = None, *, status: int = 200) -> Any:
@@ -76,7 +76,10 @@ def test_a_malformed_request_is_refused_with_the_field(world: Any, client: httpx
     both = post(client, "/plans", {"selection": "*", "partitions": "all", "from_key": "2013"}, status=422)
     assert "not both" in both["error"]["rule"]
     unknown = post(client, "/plans", {"selection": "*", "colour": "red"}, status=422)
-    assert unknown["error"]["what"] == "`colour` cannot be used"
+    assert unknown["error"]["what"] == "`colour` is no field of this request"
+    broken = client.post("/api/v1/plans", content="{", headers={"content-type": "application/json"})
+    assert (broken.status_code, broken.json()["error"]["what"]) == (422, "the body is no JSON")
+    assert post(client, "/plans", {"selection": 5}, status=422)["error"]["what"] == "`selection` cannot be used"
     param = post(client, "/plans", {"selection": "delays", "upstream": True, "params": {"flor": 1}}, status=400)
     assert "floor" in param["error"]["fix"]
     gone = client.get("/api/v1/plans/999").json()
@@ -149,9 +152,72 @@ def test_a_backfill_has_a_name_a_limit_progress_and_an_end(world: Any, client: h
     assert get(client, "/runs")["runs"][0]["backfill_id"] == made["backfill_id"]
     pools = {one["name"]: one for one in get(client, "/pools")}
     assert pools["default"]["held"] == 3
-    assert len(pools["default"]["holders"]) == 3
+    assert [one["lane"] for one in pools["default"]["holders"]] == ["backfill"] * 3
     post(client, f"/backfills/{made['backfill_id']}/cancel")
     assert get(client, f"/backfills/{made['backfill_id']}")["progress"][0]["counts"] == {"running": 3, "cancelled": 6}
+
+
+def test_the_metrics_tell_what_waits_and_what_duties_cost(world: Any, client: httpx.Client) -> None:
+    """S-181, S-249: in the format that scrapers read."""
+    world.activate()
+    plan = post(client, "/plans", {"selection": "raw/flights", "from_key": "2013-01-01", "to_key": "2013-01-09"})
+    post(client, f"/plans/{plan['id']}/launch", {"confirm_cells": 9})
+    client.put("/api/v1/pools/default", json={"slots": 4})
+    world.claim(3)
+    with world.store.begin() as tx:
+        duties = {"admit": {"runs": 7, "rows": 4, "seconds": 0.5, "cpu_seconds": 0.25, "held": 2, "failures": 0}}
+        tx.put_component("scheduler-h-1", "scheduler", "scheduler", 1, {"duties": duties})
+        tx.put_component("worker-h-2", "worker", "worker", 2, {"attempts": {"success": 12, "lost": 1}})
+    answer = client.get("/metrics")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    told = dict(line.rsplit(" ", 1) for line in answer.text.splitlines() if not line.startswith("#"))
+    assert {name: told[name] for name in told if name.startswith(("partita_tasks{", "partita_pool_"))} == {
+        'partita_tasks{state="scheduled",lane="backfill"}': "0",
+        'partita_tasks{state="scheduled",lane="interactive"}': "5",
+        'partita_tasks{state="scheduled",lane="scheduled"}': "0",
+        'partita_tasks{state="queued",lane="backfill"}': "0",
+        'partita_tasks{state="queued",lane="interactive"}': "1",
+        'partita_tasks{state="queued",lane="scheduled"}': "0",
+        'partita_tasks{state="running",lane="backfill"}': "0",
+        'partita_tasks{state="running",lane="interactive"}': "3",
+        'partita_tasks{state="running",lane="scheduled"}': "0",
+        'partita_tasks{state="up_for_retry",lane="backfill"}': "0",
+        'partita_tasks{state="up_for_retry",lane="interactive"}': "0",
+        'partita_tasks{state="up_for_retry",lane="scheduled"}': "0",
+        'partita_pool_slots{pool="default"}': "4",
+        'partita_pool_slots_held{pool="default"}': "4",
+        'partita_pool_tasks_waiting{pool="default"}': "5",
+    }
+    assert told['partita_duty_cpu_seconds_total{process="scheduler-h-1",duty="admit"}'] == "0.25"
+    assert told['partita_duty_held_total{process="scheduler-h-1",duty="admit"}'] == "2"
+    assert told['partita_attempts_total{process="worker-h-2",outcome="success"}'] == "12"
+    assert float(told['partita_task_oldest_seconds{state="scheduled",lane="interactive"}']) >= 0
+    assert told['partita_runs_open{lane="interactive"}'] == "1"
+
+
+def test_lanes_are_shown_and_changed_and_a_launch_names_one(world: Any, client: httpx.Client) -> None:
+    """S-196."""
+    world.activate()
+    plan = post(client, "/plans", {"selection": "raw/flights", "from_key": "2013-01-01", "to_key": "2013-01-09"})
+    wrong = client.post(f"/api/v1/plans/{plan['id']}/launch", json={"confirm_cells": 9, "lane": "nightly"})
+    assert (wrong.status_code, "the lanes are backfill, interactive, scheduled" in wrong.text) == (404, True)
+    post(client, f"/plans/{plan['id']}/launch", {"confirm_cells": 9, "lane": "scheduled"})
+    client.put("/api/v1/pools/default", json={"slots": 3})
+    world.claim(5)
+    lanes = {one["name"]: one for one in get(client, "/lanes")}
+    assert [(one["name"], one["weight"]) for one in get(client, "/lanes")] == [
+        ("interactive", 4), ("scheduled", 4), ("backfill", 1),
+    ]  # fmt: skip
+    assert (lanes["scheduled"]["active"], lanes["scheduled"]["waiting"], lanes["scheduled"]["share"]) == (3, 6, 1.0)
+    [party] = lanes["scheduled"]["parties"]
+    assert (party["key"].partition(":")[0], party["active"], party["waiting"]) == ("by", 3, 6)
+    now = client.put("/api/v1/lanes/scheduled", json={"weight": 2, "reserved": 0.5}).json()
+    assert (now["weight"], now["reserved"]) == (2, 0.5)
+    greedy = client.put("/api/v1/lanes/backfill", json={"reserved": 0.5})
+    assert (greedy.status_code, "keep less than 0.5" in greedy.text) == (400, True)
+    with world.store.read() as reader:
+        said = [row["detail"] for row in rows(reader, text("SELECT detail FROM audit WHERE action = 'lane'"))]
+    assert said == [{"lane": "scheduled", "weight": 2, "reserved": 0.5}], "what was refused is not there"
 
 
 def test_a_pool_is_resized_while_it_is_full_and_that_is_recorded(world: Any, client: httpx.Client) -> None:

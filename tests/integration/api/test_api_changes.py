@@ -111,3 +111,17 @@ def test_params_that_do_not_fit_are_refused_before_anything_runs(world: Any, cli
     assert refused["error"]["what"] == "asset 'delays' does not take floor='three'"
     assert refused["error"]["fix"] == "floor is: type integer"
     assert get(client, "/runs")["total"] == 0
+
+
+def test_the_last_activation_is_told_after_rollbacks_too(world: Any, client: httpx.Client) -> None:
+    """first, second, third, back to first, on to second: what was active before is the first, not what was made last."""
+
+    def deploy(code: str) -> str:
+        world.activate([world.spec("orders", code=code)], checks=())
+        return str(get(client, "/locations/flights/diff")["version"])
+
+    first, _, third = deploy("1"), deploy("2"), deploy("3")
+    deploy("1")
+    assert get(client, "/locations/flights/diff")["against"] == third
+    deploy("2")
+    assert get(client, "/locations/flights/diff")["against"] == first

@@ -40,7 +40,7 @@ def test_assets_are_listed_with_counts_and_never_with_keys(world: Any, client: h
     assert listed["weather"]["partitions_kind"] == "multi"
     assert listed["weather"]["partition_count"] == 31 * 4
     assert listed["source/flights"]["counts"] == {"fresh": 31}
-    assert listed["health"]["automation"] == {"type": "eager"}
+    assert listed["health"]["automation"] == {"condition": "eager()"}
     assert listed["health"]["partitions_kind"] == "none"
     assert [one["key"] for one in get(client, "/assets", select="+delays")["assets"]][-1] == "delays"
     assert [one["key"] for one in get(client, "/assets", search="DEPARTURES")["assets"]] == ["raw/flights"]
@@ -144,7 +144,7 @@ def test_refusals_say_what_the_rule_and_the_fix(world: Any, client: httpx.Client
     answer = client.get("/api/v1/asset", params={"key": "raw/flihts"})
     assert answer.status_code == 404
     assert "raw/flights" in answer.json()["error"]["fix"]
-    assert client.get("/api/v1/asset").json()["error"]["what"] == "`key` cannot be used"
+    assert client.get("/api/v1/asset").json()["error"]["what"] == "`key` is missing"
     assert client.get("/api/v1/nothing").status_code == 404
     assert client.get("/api/v1/runs/7").json()["error"]["what"] == "there is no run 7"
     answer = client.get("/api/v1/asset/strip", params={"key": "raw/flights", "where": '{"x": "y"}'})
@@ -172,6 +172,17 @@ def test_numbers_beyond_the_databases_are_refused_by_name(client: httpx.Client, 
     answer = client.get("/api/v1/" + path.format(number))
     assert answer.status_code == 422
     assert "cannot be used" in answer.json()["error"]["what"]
+
+
+@pytest.mark.parametrize("path", ["runs?state=flying", "runs/1/tasks?state=flying"])
+def test_a_state_that_does_not_exist_is_refused_and_not_taken_for_an_empty_list(
+    client: httpx.Client, path: str
+) -> None:
+    answer = client.get("/api/v1/" + path)
+    assert answer.status_code == 422
+    error = answer.json()["error"]
+    assert "state" in error["what"]
+    assert "'running'" in error["rule"]
 
 
 def test_a_module_that_does_not_load_keeps_its_assets_and_is_shown_with_its_error(
@@ -244,7 +255,7 @@ def test_a_partition_that_fails_its_check_is_shown_beside_a_newer_result(world: 
     def result(claimed: Any) -> Any:
         made = world.written(claimed)
         bad = claimed.cells[0].cell.partition == "2013-01-03"
-        return replace(made, checks=tuple(replace(one, passed=not bad, blocking=False) for one in made.checks))
+        return made._replace(checks=tuple(replace(one, passed=not bad, blocking=False) for one in made.checks))
 
     def check() -> Any:
         [found] = get(client, "/asset", key="delays")["checks"]

@@ -155,3 +155,50 @@ def test_over_rest_only_what_was_shown_is_done(made: Any, client: httpx.Client) 
     done = client.post("/api/v1/identity", json={"request": request, "hash": shown.json()["hash"]})
     assert done.status_code == 200, done.text
     assert len({made.asset_id("weather"), made.asset_id("raw/flights")}) == 2
+
+
+def held(world: Any, asset_id: int) -> dict[str, int]:
+    """How many rows each table that notes something of an asset has for it."""
+    tables = (
+        "cell",
+        "cell_page",
+        "former_cell",
+        "kept_cell",
+        "check_result",
+        "automation_request",
+        "event_todo",
+        "pause",
+    )
+    with psycopg.connect(world.url) as connection:
+        found = {
+            table: connection.execute(
+                f"SELECT count(*) FROM {table} WHERE asset_id = %s".encode(), [asset_id]
+            ).fetchone()
+            for table in tables
+        }
+    return {table: row[0] for table, row in found.items() if row is not None and row[0]}
+
+
+def test_a_retired_asset_is_deleted_for_good_and_its_runs_stay(
+    made: Any, partita: Partita, client: httpx.Client
+) -> None:
+    """Law 8: only a person's word deletes, and only what has left the graph."""
+    asset_id = made.asset_id("delays")
+    assert held(made, asset_id)["cell"] == 4
+    code, told = partita("assets", "delete", "delays", "--yes")
+    assert (code, told["error"]["what"]) == (2, "'delays' is declared by location 'flights'")
+    made.activate([one for one in made.assets if one.key not in ("delays", "health")], checks=())
+    code, told = partita("assets", "delete", "delays")
+    assert (code, held(made, asset_id)["cell"]) == (2, 4)
+    shown = client.post("/api/v1/identity/preview", json={"kind": "delete", "keys": ["delays"]}).json()
+    assert [(one["was"], one["cells"]) for one in shown["assets"]] == [("delays", 4)]
+    code, told = partita("assets", "delete", "delays", "--yes")
+    assert (code, told["kind"]) == (0, "delete")
+    assert held(made, asset_id) == {}
+    assert client.get("/api/v1/runs/1").json()["cells"]["published"] == 4 + 16 + 4, "what ran is not forgotten"
+    entry = client.get("/api/v1/audit", params={"action": "asset_delete"}).json()["entries"][0]
+    assert entry["detail"]["cells"] == 4
+    made.activate()
+    assert made.asset_id("delays") == asset_id
+    assert client.get("/api/v1/asset", params={"key": "delays"}).json()["counts"] == {"missing": 31}
+    assert partita("assets", "delete", "nothing", "--yes")[0] == 2

@@ -76,6 +76,15 @@ def test_materialize_waits_and_tells_the_end(world: Any, partita: Partita) -> No
     assert summary.cause.kind == "cli"
 
 
+@pytest.mark.usefixtures("world")
+def test_nothing_loaded_is_not_nothing_to_do(partita: Partita) -> None:
+    """A pipeline that deploys what does not load must not go on as if all were fresh."""
+    code, out, err = partita("materialize", "*", "--partitions", "all", "--yes")
+    assert (code, out) == (2, "")
+    assert "no asset is known yet" in err
+    assert "`partita locations` says what does not load" in " ".join(err.split())
+
+
 def test_a_plan_as_tree_and_compared_with_an_earlier_one(world: Any, partita: Partita) -> None:
     world.activate()
     code, out, _ = partita("plan", "+delays", "--partitions", "2013-01-01..2013-01-02", "--format", "tree")
@@ -211,8 +220,16 @@ def test_locations_and_pools(world: Any, partita: Partita) -> None:
     assert (code, json.loads(out)[0]["state"]) == (0, "serving")
     code, out, _ = partita("pools")
     assert "default" in out
-    code, out, _ = partita("pools", "set", "default", "7")
+    code, _, err = partita("pools", "set", "default", "0")
+    assert (code, "Make it 0: nothing of it starts any more?" in err) == (2, True), "shown and asked, not done"
+    code, out, _ = partita("pools", "set", "default", "7", "--reason", "the night", "--yes")
     assert (code, out) == (0, "default has 7 slots; 0 are held, 0 tasks wait\n")
+    code, out, _ = partita("lanes", "set", "backfill", "--weight", "2")
+    assert (code, "lane backfill has weight 2 and 0% of each pool" in out) == (0, True)
+    code, out, _ = partita("lanes")
+    assert (code, [line.split()[:2] for line in out.splitlines()[1:] if "backfill" in line]) == (0, [["backfill", "2"]])
+    code, _, err = partita("lanes", "set", "backfil", "--weight", "2")
+    assert (code, "did you mean 'backfill'?" in err) == (2, True)
     code, _, err = partita("pools", "set", "all", "7")
     assert (code, "max_running under [limits]" in err) == (2, True)
     code, _, err = partita("locations", "reload", "flights", "--yes")
@@ -223,26 +240,18 @@ def test_ctrl_c_stops_the_waiting_and_not_the_run(
     world: Any, partita: Partita, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.activate()
-    waiting = threading.Event()
 
     class Pause(threading.Event):
         """The wait between two looks: no statement is under way, so the interruption hits nothing but the wait."""
 
         def wait(self, timeout: float | None = None) -> bool:
-            waiting.set()
-            return super().wait(60)
-
-    def interrupt() -> None:
-        assert waiting.wait(60)
-        main = threading.main_thread().ident
-        assert main is not None
-        signal.pthread_kill(main, signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            return super().wait(timeout)
 
     monkeypatch.setattr(follow, "threading", types.SimpleNamespace(Event=Pause))
-    thread = threading.Thread(target=interrupt)
-    thread.start()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may ignore it
     code, _, err = partita("materialize", "raw/flights", "--partition", "2013-01-05", "--yes")
-    thread.join(60)
+    signal.signal(signal.SIGINT, before)
     assert code == 130
     assert "run 1 goes on; to stop it: partita runs cancel 1" in err
     assert world.services.runs.summary(1).state == "running"
@@ -259,3 +268,12 @@ def test_why_old_names_the_cell_that_holds_the_data_back(world: Any, partita: Pa
     told = json.loads(partita("why", "delays", "--old", "--json")[1])
     assert told["held_back_by"] == {"asset": "raw/flights", "partition": "2013-01-05"}
     assert partita("why", "delays", "2013-01-01", "--old")[0] == 2
+
+
+def test_why_says_that_nothing_is_alive_of_a_task_that_is_open(world: Any, partita: Partita) -> None:
+    world.activate()
+    world.launch("raw/flights", partitions="2013-01-01")
+    code, _, err = partita("why", "raw/flights", "2013-01-01")
+    assert code == 0
+    assert "no scheduler is alive: nothing will move" in " ".join(err.split())
+    assert "no scheduler" not in partita("why", "raw/flights", "2013-01-02")[2]

@@ -107,3 +107,14 @@ def test_a_launch_waits_for_the_activation_that_came_before_it(world: Any) -> No
     with pytest.raises(PlanOutdated):
         launching.result(30)
     assert tasks(world) == []
+
+
+def test_a_change_that_leaves_keys_and_windows_neither_refuses_a_launch_nor_cancels_its_work(world: Any) -> None:
+    scheme(world, UTC_DAYS)
+    before = planned(world)
+    scheme(world, Daily("2013-01-01", end="2013-01-11", horizon=-1))
+    launch(world.store, before)
+    scheme(world, UTC_DAYS)
+    assert tasks(world) == [("scheduled",)]
+    world.work()
+    assert published(world) == [("2013-01-01", 0)]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import text
 
 from partita.assets import EagerSpec, from_spec
 from partita.core.automation import Limits, run_automation
@@ -32,7 +30,7 @@ def asking(world: Any) -> Any:
 
 
 def _told(world: Any, claimed: Any) -> Any:
-    return replace(world.written(claimed), automation_assets=world.catalog.automation_assets)
+    return world.written(claimed)._replace(automation_assets=world.catalog.automation_assets)
 
 
 def test_a_request_is_listed_shown_and_approved_as_shown(asking: Any, client: httpx.Client) -> None:
@@ -64,6 +62,33 @@ def test_a_request_is_listed_shown_and_approved_as_shown(asking: Any, client: ht
     )
 
 
+def test_why_names_the_request_in_which_a_cell_waits_until_somebody_decides(
+    asking: Any, client: httpx.Client, cli: Callable[..., tuple[int, str, str]]
+) -> None:
+    (request,) = client.get("/api/v1/requests").json()["requests"]
+    waits = client.get("/api/v1/why", params={"key": "follower", "partition": "2013-01-03"}).json()
+    reason = waits["reasons"][-1]
+    assert reason["code"] == "awaiting_approval"
+    assert (reason["evidence"]["request"], reason["evidence"]["cells"], reason["evidence"]["limit"]) == (
+        request["id"],
+        7,
+        5,
+    )
+    assert waits["sentence"].endswith(reason["text"])
+    code, told, _ = cli("why", "follower", "2013-01-03")
+    assert (code, f"partita requests approve {request['id']}" in " ".join(told.split())) == (0, True)
+    cell = client.get("/api/v1/asset/cell", params={"key": "follower", "partition": "2013-01-03"}).json()
+    assert [one["code"] for one in cell["reasons"]] == ["missing", "awaiting_approval"]
+
+    def codes(partition: str) -> list[str]:
+        told = client.get("/api/v1/why", params={"key": "follower", "partition": partition}).json()
+        return [one["code"] for one in told["reasons"]]
+
+    assert "awaiting_approval" not in codes("2013-01-08"), "it is in no request"
+    client.post(f"/api/v1/requests/{request['id']}/reject", json={"revision": 1, "reason": "not now"})
+    assert "awaiting_approval" not in codes("2013-01-03")
+
+
 def test_approving_what_changed_tells_the_difference_and_runs_nothing(asking: Any, client: httpx.Client) -> None:
     (found,) = client.get("/api/v1/requests").json()["requests"]
     asking.launch("follower", partitions="2013-01-03")
@@ -87,9 +112,9 @@ def test_a_rejection_has_a_reason_and_is_audited(asking: Any, client: httpx.Clie
     done = client.post(path, json={"revision": 1, "reason": "wrong source"}).json()
     assert (done["state"], done["run_id"]) == ("rejected", None)
     with asking.store.read() as reader:
-        rows = reader._connection.execute(text("SELECT who, action, detail FROM audit ORDER BY id")).all()
+        rows = reader._connection.execute("SELECT who, action, detail, reason FROM audit ORDER BY id").fetchall()
     assert [(row[0], row[1]) for row in rows][-2:] == [("automation", "request_hold"), ("ann", "request_reject")]
-    assert rows[-1][2] == {"request": found["id"], "cells": 7, "reason": "wrong source"}
+    assert (rows[-1][2], rows[-1][3]) == ({"request": found["id"], "cells": 7}, "wrong source")
 
 
 def test_home_and_automation_say_what_waits_and_what_is_set_aside(asking: Any, client: httpx.Client) -> None:

@@ -125,3 +125,52 @@ def test_a_preview_of_another_choice_is_no_permission(made: Any) -> None:
     shown = services.schemes.preview(SchemeRequest(key="orders", choice="keep"))
     with pytest.raises(NotWhatWasShown):
         services.schemes.apply(SchemeRequest(key="orders", choice="restart"), shown.hash)
+
+
+# ---------------------------------------------------------------------- an upstream that changed its scheme, too
+
+
+def chain(world: Any, partitions: PartitionsDef) -> None:
+    source = world.spec("source", DAYS, kind="external")
+    orders = world.spec("orders", partitions, {"source": DAYS}, io="lake")
+    world.activate([source, orders, world.spec("sums", partitions, {"orders": partitions}, io="lake")], checks=())
+
+
+def derive(world: Any, key: str) -> None:
+    services = world.new_services()
+    asked = SchemeRequest(key=key, choice="derive")
+    services.schemes.apply(asked, services.schemes.preview(asked).hash)
+
+
+def shown(world: Any, key: str) -> dict[str, int]:
+    while fold_pages(world.store):
+        pass
+    [found] = world.new_services().assets.find(select=key).assets
+    return dict(found.counts)
+
+
+@pytest.mark.parametrize("order", [("orders", "sums"), ("sums", "orders")])
+def test_what_was_derived_of_fresh_days_is_fresh_though_its_upstream_was_derived_too(
+    world: Any, order: tuple[str, str]
+) -> None:
+    """What a derived upstream holds is what its parts held, so a digest over it equals one over them (DESIGN section 5)."""
+    chain(world, DAYS)
+    world.launch("orders or sums", partitions="2013-01-07..2013-01-27")
+    world.work()
+    # One day of the third week moves after `sums` had read it.
+    world.launch("orders", partitions="2013-01-23", mode=("all",))
+    [claimed] = world.claim()
+    world.finish([world.written(claimed, version="other")])
+    assert shown(world, "sums") == {"fresh": 20, "stale": 1, "missing": 7}
+
+    chain(world, WEEKS)
+    for key in order:
+        derive(world, key)
+    assert shown(world, "orders") == {"fresh": 3, "missing": 1}
+    assert shown(world, "sums") == {"fresh": 2, "stale": 1, "missing": 1}
+    assert [reason.code for reason in world.new_services().assets.why("sums", "2013-01-21").reasons] == ["stale_data"]
+
+    # A week of orders that is really made again is another version: it makes stale, as any.
+    world.launch("orders", partitions="2013-01-07", mode=("all",))
+    world.work()
+    assert shown(world, "sums") == {"fresh": 1, "stale": 2, "missing": 1}

@@ -30,10 +30,17 @@ class CodeServer:
         return psutil.Process(self.process.pid)
 
     def zygotes(self) -> list[psutil.Process]:
-        return [child for child in self.proc.children() if "partita.grpc.server.zygote" in child.cmdline()]
+        return [child for child in self.proc.children() if _is_zygote(child)]
 
     def edit(self, module: str, text: str) -> None:
         (self.root / "shop" / f"{module}.py").write_text(text)
+
+
+def _is_zygote(child: psutil.Process) -> bool:
+    try:
+        return "partita.grpc.server.zygote" in child.cmdline()
+    except psutil.NoSuchProcess:  # it ended meanwhile; a zombie, too
+        return False
 
 
 StartServer = Callable[..., CodeServer]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import subprocess
 import sys
 
@@ -73,8 +75,10 @@ async def test_cancel_lets_the_function_clean_up(start_server: StartServer) -> N
     async with connected(start_server("steady")) as client:
         running = await begin(client, "sleeps", "attempt-1", grace_seconds=60)
         await running.until_line("ready")
+        os.kill(running.pid, signal.SIGSTOP)  # so that it has not ended when it is cancelled again
         assert await client.cancel("attempt-1", "not needed any more")
         assert await client.cancel("attempt-1", "twice is once")
+        os.kill(running.pid, signal.SIGCONT)
         story = await running.rest()
         assert story.finished.status == pb.Finished.CANCELLED
         assert story.finished.error == "not needed any more"
@@ -292,7 +296,7 @@ async def _many(client: CodeLocationClient, count: int) -> None:
     await asyncio.gather(*(one(number) for number in range(count)))
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(20_000, marks=[pytest.mark.prove, pytest.mark.timeout(1200)])])
+@pytest.mark.parametrize("count", [300, pytest.param(20_000, marks=[pytest.mark.prove, pytest.mark.timeout(1200)])])
 async def test_many_attempts_leave_neither_descriptors_nor_zombies(start_server: StartServer, count: int) -> None:
     server = start_server("steady")
     async with connected(server) as client:

@@ -43,7 +43,7 @@ def modules_of(status: pb.LocationStatus) -> dict[str, pb.ModuleStatus]:
 
 
 async def test_each_broken_module_is_reported_and_the_others_serve(start_server: StartServer) -> None:
-    """S-055, S-056, S-060: raising, hanging, leaving and crashing at import, each with its own words."""
+    """S-013, S-055, S-056, S-060: raising, hanging, leaving and crashing at import, each with its own words."""
     server = start_server("steady", "raises", "hangs", "exits", "segfaults", "fine", import_timeout_s=4)
     async with connected(server) as client:
         modules = modules_of(await client.status())

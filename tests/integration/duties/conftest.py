@@ -18,7 +18,7 @@ from partita.core.store.postgres import PostgresStore
 T = TypeVar("T")
 
 _TABLES = (
-    *("task", "task_edge", "task_cell", "open_cell", "cell_cause", "pool", "pool_slot", "attempt"),
+    *("task", "task_edge", "task_cell", "open_cell", "cell_cause", "pool", "pool_slot", "attempt", "wait"),
     *("run", "run_tally", "event", "event_todo", "worker", "cell"),
 )
 

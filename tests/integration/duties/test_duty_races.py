@@ -14,7 +14,7 @@ from partita.core.duties.finish import finish
 from partita.core.duties.launch import launch
 from partita.core.duties.leases import pulse, register, sweep
 from partita.core.duties.runs import cancel_run, fold_tallies
-from partita.core.store.values import AttemptOutcome
+from partita.core.store.values import AttemptOutcome, Exclusive
 
 
 def test_a_join_that_is_being_made_is_seen_by_the_owner_that_ends(world: PostgresWorld) -> None:
@@ -115,6 +115,16 @@ def test_a_sweep_passes_over_a_worker_that_is_claiming(world: PostgresWorld) -> 
     assert len(claiming.result(30).claimed) == 1
     assert sweep(world.store).retried == 1
     check_invariants(world.tables())
+
+
+def test_two_schedulers_do_not_fold_at_the_same_time(world: PostgresWorld) -> None:
+    """What one holds the other skips: folding the same runs twice over would only make one wait for the other."""
+    world.launch(step(1))
+    world.finish(*(report(claimed) for claimed in world.start().values()))
+    with world.store.begin() as first:
+        assert first.try_duty(Exclusive.FOLD_TALLIES)
+        assert fold_tallies(world.store).held
+    assert not fold_tallies(world.store).held
 
 
 def test_two_workers_never_claim_one_task(world: PostgresWorld) -> None:

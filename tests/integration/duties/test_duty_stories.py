@@ -23,7 +23,8 @@ from partita.core.duties.launch import launch
 from partita.core.duties.leases import pulse, register, renew, sweep
 from partita.core.duties.retries import wake_retries
 from partita.core.duties.runs import cancel_run, fold_tallies
-from partita.core.duties.values import CellOutcome, Claimed, LaunchTask
+from partita.core.duties.values import LaunchTask
+from partita.core.duties.values_attempts import CellOutcome, Claimed
 from partita.core.store.values import AttemptOutcome, Pool, RetryPolicy, RunId, WorkerId
 
 LAUNCHES = 12  # of each launcher

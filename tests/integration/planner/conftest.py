@@ -15,7 +15,15 @@ import pytest
 from tests.unit.planner.conftest import spec
 
 from partita.assets import AssetKey, AssetSpec, Snapshot, StepSpec, canonical_json, snapshot_hash
-from partita.core.automation import Limits, changed_rebuilds, run_automation, run_rebuilds, run_replans
+from partita.core.automation import (
+    Limits,
+    changed_rebuilds,
+    run_automation,
+    run_clocks,
+    run_rebuilds,
+    run_replans,
+    wanted_clocks,
+)
 from partita.core.automation.replan import TxCells
 from partita.core.automation.values import Automated
 from partita.core.catalog import Catalog, CatalogInputs, StoredSnapshot
@@ -26,7 +34,9 @@ from partita.core.duties.finish import finish
 from partita.core.duties.launch import launch
 from partita.core.duties.leases import register
 from partita.core.duties.runs import fold_tallies
-from partita.core.duties.values import AttemptResult, CellOutcome, CellResult, Claimed, Launched
+from partita.core.duties.values import Launched
+from partita.core.duties.values_attempts import AttemptResult, CellOutcome, CellResult, Claimed
+from partita.core.freshness import wanted_policies
 from partita.core.planner import PlanRequest, to_launch
 from partita.core.planner.assemble import assemble
 from partita.core.planner.decide import decide
@@ -70,6 +80,8 @@ class Stage:
             tx.activate_snapshot(location_id, snapshot_id)
             ids = tx.define_assets(location_id, snapshot_id, [one.key for one in specs])
             tx.append_events(changed_rebuilds(self.specs, specs, ids))
+            tx.set_freshness(*wanted_policies(specs, ids))
+            tx.set_clocks(*wanted_clocks(specs, ids))
             tx.release_faults()
         self.specs = tuple(specs)
         self.pin = (location_id, SnapshotId(snapshot_id))
@@ -135,6 +147,10 @@ class Stage:
 
     def automate(self) -> Automated:
         return run_automation(self.store, self, limits=self.limits)
+
+    def look(self) -> Automated:
+        """What the clocks say."""
+        return run_clocks(self.store, self, limits=self.limits)
 
     def rebuild(self) -> Automated:
         return run_rebuilds(self.store, self, limits=self.limits)

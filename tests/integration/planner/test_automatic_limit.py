@@ -12,7 +12,7 @@ from partita.assets import All, Daily, EagerSpec, TimeOverlap
 from partita.core.automation import Decision, Limits, RequestRefused, approve, reject, show, tend_requests
 from partita.core.automation.held import decode_cells
 from partita.core.store.memory import MemoryStore
-from partita.core.store.values import NewEvent
+from partita.core.store.values import NewEvent, RunId
 from partita.core.store.values_requests import HeldRequest, RequestId, RequestState
 
 DAYS = Daily("2024-01-01", end="2024-01-11")
@@ -319,6 +319,109 @@ def test_requests_that_ended_long_ago_are_forgotten(asset_of: Any) -> None:
     (request,) = held(stage)
     reject(stage.store, request.id, revision=1, by="ann", reason="no")
     clock[0] += timedelta(days=91)
-    assert tend_requests(stage.store) == 1
+    assert tend_requests(stage.store) == 2, "the request, and the count of what its run led to"
     with stage.store.begin() as tx:
         assert tx.read_held_request(request.id) is None
+
+
+# ------------------------------------------------------------------ a trickle of one cause
+
+
+def trickle(stage: Stage, days: int, version: str, *, each: int = 1) -> None:
+    """One run moves raw; automation looks, and what it asks for is made, after every `each` published days."""
+    stage.version = lambda key, partition: version
+    stage.request("raw", ("all",), partitions=f"2024-01-01..2024-01-{days:02}")
+    claimed = stage.start()
+    assert len(claimed) == days
+    for at in range(0, days, each):
+        stage.end(claimed[at : at + each])
+        while stage.automate().requested:
+            stage.work()
+
+
+@pytest.mark.parametrize("each", [1, 2, 3])
+def test_a_trickle_of_one_run_is_held_where_a_flood_would_be(lone: Stage, each: int) -> None:
+    """However its publications are cut into decisions: five cells go, and the sixth waits for a person."""
+    trickle(lone, 10, "v2", each=each)
+    done = made(lone, "mart")
+    assert len(done) == each * (5 // each)
+    (request,) = held(lone)
+    assert keys(lone, request) == {("mart", f"2024-01-{day:02}") for day in range(1, 11)} - {
+        ("mart", one) for one in done
+    }
+    assert request.cause["before"] == len(done)
+    assert word(lone, request).state is RequestState.APPROVED
+    lone.settle()
+    assert lone.request("*") is None, "nothing was lost"
+
+
+def test_runs_of_their_own_are_causes_of_their_own(lone: Stage) -> None:
+    for day in range(1, 11):
+        move(lone, f"2024-01-{day:02}", "v2")
+        lone.automate()
+        lone.work()
+    assert len(made(lone, "mart")) == 10
+    assert held(lone) == []
+
+
+def test_what_follows_what_follows_goes_back_to_the_same_run(stage: Stage, asset_of: Any) -> None:
+    """mart is made day by day because of one run; each of its runs makes a day of sums. Those are of that one cause."""
+    stage.define(
+        [
+            asset_of("raw", DAYS),
+            asset_of("mart", DAYS, {"raw": (DAYS, None)}, automation=EAGER, automatic_limit=100),
+            asset_of("gate", DAYS, {"mart": (DAYS, None)}),
+            asset_of("sums", DAYS, {"mart": (DAYS, None), "gate": (DAYS, None)}, automation=EAGER),
+        ]
+    )
+    stage.limits = Limits(max_cells=100)
+    stage.request("*")
+    stage.settle()
+    stage.attempts, stage.limits = [], FIVE
+    trickle(stage, 10, "v2")
+    assert len(made(stage, "mart")) == 10
+    assert len(made(stage, "sums")) == 5
+    (request,) = held(stage)
+    assert keys(stage, request) == {("sums", f"2024-01-{day:02}") for day in range(1, 11)} - {
+        ("sums", one) for one in made(stage, "sums")
+    }
+
+
+def test_an_asset_with_a_limit_of_its_own_goes_by_that_along_a_trickle(stage: Stage, asset_of: Any) -> None:
+    stage.define(
+        [asset_of("raw", DAYS), asset_of("mart", DAYS, {"raw": (DAYS, None)}, automation=EAGER, automatic_limit=2)]
+    )
+    stage.limits = Limits(max_cells=100)
+    stage.request("raw")
+    stage.work()
+    stage.automate()
+    for request in held(stage):
+        word(stage, request)
+    stage.settle()
+    stage.attempts = []
+    trickle(stage, 6, "v2")
+    assert len(made(stage, "mart")) == 2
+    (request,) = held(stage)
+    assert (request.cells, request.cell_limit) == (4, 2)
+
+
+def test_two_schedulers_at_one_cause_share_the_limit(lone: Stage) -> None:
+    """A count that another one added to meanwhile makes the decision again."""
+    run = RunId(7)
+    mart = lone.ref("mart").asset_id
+    with lone.store.begin() as tx:
+        assert tx.add_caused_cells({(run, mart): 3}) == {(run, mart): 3}
+        assert tx.add_caused_cells({(run, mart): 2}) == {(run, mart): 5}
+        assert tx.caused_cells([(run, mart), (RunId(8), mart)]) == {(run, mart): 5}
+        assert tx.forget_caused_cells(60.0) == 0
+
+
+@pytest.fixture
+def lone(stage: Stage, asset_of: Any) -> Stage:
+    """raw and its one eager consumer, all made."""
+    stage.define([asset_of("raw", DAYS), asset_of("mart", DAYS, {"raw": (DAYS, None)}, automation=EAGER)])
+    stage.limits = Limits(max_cells=100)
+    stage.request("raw")
+    stage.settle()
+    stage.attempts, stage.limits = [], FIVE
+    return stage

@@ -52,6 +52,7 @@ def todo(stage: Any) -> int:
 
 
 def test_the_last_upstream_to_end_fires_the_consumer_once(graph: Any) -> None:
+    """S-170, S-220, S-221."""
     graph.request("flights, weather", partitions="2024-01-02")
     claimed = graph.start()
     flights = [one for one in claimed if one.task.step == "flights"]
@@ -140,7 +141,7 @@ def test_a_consumer_that_is_already_planned_is_not_asked_for_again(graph: Any) -
 
 
 def test_only_the_partitions_of_the_event_are_asked_for(graph: Any) -> None:
-    """S-082: history is missing, and nothing of it runs until somebody asks."""
+    """S-225, S-082: history is missing, and nothing of it runs until somebody asks."""
     graph.request("flights, weather", partitions="2024-01-02..2024-01-03")
     graph.settle()
     assert sorted(ran(graph, "delays")) == ["2024-01-02", "2024-01-03"]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 from tests.integration.planner.conftest import Stage, spec
 
@@ -169,6 +169,7 @@ def test_attempts_are_those_of_the_brute_force(shape: Shape) -> None:
     stage.define(_specs(shape, changed=False))
     brute = Brute(stage, shape)
     first = stage.request(", ".join(f'"{NAMES[index]}"' for index in shape.made), upstream=True)
+    assume(first is not None)  # else all of it is blocked by partitions that do not exist
     assert first is not None
     stage.work()
     for cell in brute.order({_name(stage, own) for own in _planned(stage, first)}):

@@ -9,7 +9,7 @@ import pytest
 from tests.integration.planner.conftest import Stage
 
 from partita.assets import Daily, EagerSpec
-from partita.core.automation import Limits, run_rebuilds
+from partita.core.automation import Limits, reading, run_rebuilds
 from partita.core.automation import visit as visiting
 from partita.core.catalog import Catalog
 from partita.core.store.memory import MemoryStore
@@ -152,14 +152,14 @@ def test_a_rebuild_waits_for_an_upstream_that_is_under_way(asset_of: Any) -> Non
 def broken(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Assets whose deciding raises, while they are in this set."""
     names: set[str] = set()
-    right = visiting._absent
+    right = reading._absent
 
-    def absent(visit: Any, step: Any, at: int) -> bool:
-        if any(asset.key in names for asset in visit.catalog.steps[step]):
+    def absent(catalog: Any, now: Any, members: Any, at: int) -> Any:
+        if any(asset.key in names for asset in members):
             raise ZeroDivisionError("a mapping that cannot be evaluated")
-        return right(visit, step, at)
+        return right(catalog, now, members, at)
 
-    monkeypatch.setattr(visiting, "_absent", absent)
+    monkeypatch.setattr(reading, "_absent", absent)
     return names
 
 

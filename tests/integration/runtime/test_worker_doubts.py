@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,8 @@ from partita.core.duties.admit import admit
 from partita.core.duties.launch import launch
 from partita.core.duties.retries import wake_retries
 from partita.core.duties.runs import cancel_run
-from partita.core.duties.values import Claims, InputResolver, Launch, LaunchCell, LaunchTask
+from partita.core.duties.values import Launch, LaunchCell, LaunchTask
+from partita.core.duties.values_attempts import Claims, InputResolver
 from partita.core.logs import LogStore
 from partita.core.runtime.wake import WakeHub
 from partita.core.runtime.worker import Pin, Served, Worker
@@ -107,6 +108,8 @@ class OneServer:
             self.breaks -= 1
             raise RuntimeError("the catalog cannot be read just now")
         return self.known
+
+    def prepare(self, run_ids: Collection[RunId]) -> None: ...
 
     @property
     def resolver(self) -> InputResolver:

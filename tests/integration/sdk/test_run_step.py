@@ -312,6 +312,18 @@ def test_a_data_version_is_short_because_it_is_never_cut() -> None:
     assert "at most 1,024" in str(result.failures)
 
 
+def test_a_data_version_of_a_derived_cell_cannot_be_claimed() -> None:
+    """It says what the cell holds to all that read it (ADR 10)."""
+
+    @asset(io=None)
+    def orders(context: Context) -> Output[None]:
+        return Output(data_version="derived:0000000000000000:0000000000000000")
+
+    result = run(orders)
+    assert not result.success
+    assert "put together after a change of partitions" in str(result.failures)
+
+
 def test_inputs_can_be_facts_optional_given_and_remote() -> None:
     source = external("source", partitions=DAYS)
 

@@ -91,6 +91,16 @@ def identity(w: World) -> Op:
     )
 
 
+def forget(w: World) -> Op:
+    one = AssetId(w.one(w.assets()))
+
+    def locked(tx: Tx) -> None:
+        tx.lock_pages([one])
+        tx.forget_assets([one])
+
+    return locked
+
+
 def plans(w: World) -> Op:
     plan_hash, prefix = w.one(["ab12", "ab34", "cd56"]), w.one(["ab", "ab34", "c", "ef"])
     keep_s, plan_id = w.one([-1, 60]), PlanId(w.one(sorted(w.db.plan.rows) or [1]))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import timedelta
 from random import Random
 from typing import Any
 
+import numpy as np
 from tests.integration.store.differential_world import AS_OF, KEYS, POOL_SETS, Op, World
 
-from partita.core.store.port import Tx
+from partita.core.store.port import Conflict, Tx
 from partita.core.store.values import (
     CellCause,
     CellRef,
@@ -20,6 +21,7 @@ from partita.core.store.values import (
     TaskId,
     TaskState,
 )
+from partita.core.store.values_tables import NO_WINDOW, CellTable, EdgeTable, TaskShape, TaskTable
 
 
 def insert_runs(w: World) -> Op:
@@ -42,12 +44,13 @@ def _new_run(w: World) -> NewRun:
         task_count=3,
         pins=tuple(pins.items()),
         keys_revision=w.one([0, 7]),
+        timeout_s=w.one([None, -1.0, 3600.0]),
     )
 
 
 def insert_backfill(w: World) -> Op:
-    cap, name = w.one([None, 1, 5]), w.text()
-    return lambda tx: tx.insert_backfill(name, {"from": "a"}, cap, "me")
+    cap, name, priority, newest = w.one([None, 1, 5]), w.text(), w.one([0, 0, -3, 7]), w.maybe()
+    return lambda tx: tx.insert_backfill(name, {"from": "a"}, cap, "me", priority=priority, newest_first=newest)
 
 
 def _new_task(w: World, task_id: TaskId, first: bool) -> NewTask:
@@ -61,7 +64,7 @@ def _new_task(w: World, task_id: TaskId, first: bool) -> NewTask:
         state=TaskState.SCHEDULED if first else TaskState.NONE,
         waiting_on=0 if first else 1,
         pools=w.one(POOL_SETS),
-        lane="interactive",
+        lane=w.one(["interactive", "Backfill", "ä"]),
         priority=w.random.randint(-1, 2),
         wave=0,
         retry=RetryPolicy(w.random.randint(0, 3), 1.5, "exponential", w.one([None, 60.0]), 0.1),
@@ -69,6 +72,8 @@ def _new_task(w: World, task_id: TaskId, first: bool) -> NewTask:
         cell_count=1,
         conditional=w.maybe(),
         rule=w.one(["all_success", "all_done"]),
+        fair_key=w.one(["", "by:ada", "owner:Ö"]),
+        critical_path=w.random.randint(0, 2),
     )
 
 
@@ -125,3 +130,43 @@ def open_owners(w: World) -> Op:
 def take_waiting_causes(w: World) -> Op:
     tasks = w.tasks(3)
     return lambda tx: tx.take_waiting_causes(tasks)
+
+
+def launch_whole(w: World) -> Op:
+    """As `launch_tasks`, from columns: nothing is joined, so that it is refused when a cell has an owner."""
+    runs = sorted(w.db.run.rows)
+    if not runs:
+        return insert_runs(w)
+    n, run_id = w.random.randint(1, 5), w.one(runs)
+    shapes = tuple(_shape(_new_task(w, TaskId(0), first=True)) for _ in range(w.random.randint(1, 3)))
+    shape = np.array([w.random.randrange(len(shapes)) for _ in range(n)])
+    flags = np.array([[w.maybe(), w.maybe(), w.maybe()] for _ in range(n)])
+    cells = sorted({cell: place for place in range(n) for cell in w.cells()}.items(), key=lambda _: w.random.random())
+    windows = [(0, 86_400) if w.maybe() else (NO_WINDOW, NO_WINDOW) for _ in cells]
+
+    def launch(tx: Tx) -> Any:
+        ids = np.array(tx.reserve_task_ids(n))
+        table = CellTable(
+            task=ids[np.array([place for _, place in cells], dtype=np.int64)],
+            asset=np.array([cell.asset_id for cell, _ in cells], dtype=np.int64),
+            partition=[cell.partition for cell, _ in cells],
+            reasons=("missing", "stale_code"),
+            reason=np.arange(len(cells)) % 2,
+            conditional=np.array([flags[place][0] for _, place in cells], dtype=bool),
+            start=np.array([start for start, _ in windows], dtype=np.int64),
+            end=np.array([end for _, end in windows], dtype=np.int64),
+        )
+        if not tx.open_whole(table):
+            raise Conflict("somebody owns one of them")
+        waiting = np.array([0, *(1 + flags[1:, 1])])
+        past = np.where(flags[:, 2], waiting, 0)
+        count = np.bincount(np.array([place for _, place in cells], dtype=np.int64), minlength=n)
+        tasks = TaskTable(ids, shapes, shape, waiting, past, shape, shape + 1, count, flags[:, 0])
+        tx.insert_tables(run_id, tasks, EdgeTable(ids[:-1], ids[1:]), table)
+        return ids.tolist()
+
+    return launch
+
+
+def _shape(task: NewTask) -> TaskShape:
+    return TaskShape(**{one.name: getattr(task, one.name) for one in fields(TaskShape)})

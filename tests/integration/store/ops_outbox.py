@@ -11,10 +11,12 @@ from partita.core.store.port import Tx
 from partita.core.store.values import (
     AssetId,
     AutomationRequest,
+    Exclusive,
     NewEvent,
     RunId,
     TodoEvent,
 )
+from partita.core.store.values_clocks import ClockUpdate, Gathered
 from partita.core.store.values_requests import Fault, FaultKind, HeldContent, RequestId, RequestState
 
 
@@ -36,6 +38,7 @@ def todo(w: World) -> Op:
     back, later = [TodoEvent(10**6, w.cell(), None)], w.maybe(0.3)
 
     def take(tx: Tx) -> Any:
+        tx.peek_todo(consumer, limit)
         taken = tx.take_todo_skip(consumer, limit)
         if keep:
             tx.put_back_todo(consumer, [*taken[:2], *back], until=tx.now() + timedelta(hours=1) if later else None)
@@ -45,7 +48,8 @@ def todo(w: World) -> Op:
 
 
 def automation(w: World) -> Op:
-    requests = [AutomationRequest(cell, w.one([1, U64]), None, {"kind": "eager"}) for cell in w.cells()]
+    verdict = w.one([None, ["eager()", True, [["ready", True]]]])
+    requests = [AutomationRequest(cell, w.one([1, U64]), None, {"kind": "eager"}, verdict) for cell in w.cells()]
     states = {cell: w.one([1, U64]) for cell in w.cells()}
     return w.op([lambda tx: tx.insert_automation_requests(requests), lambda tx: tx.known_requests(states)])
 
@@ -83,6 +87,20 @@ def held_requests(w: World) -> Op:
     )
 
 
+def caused_cells(w: World) -> Op:
+    """What runs led to: counted, added to, forgotten."""
+    pairs = {(RunId(w.random.randint(1, 3)), AssetId(one)): w.random.randint(1, 9) for one in w.some(w.assets(), 3)}
+    forget_s = w.one([0.0, 3600.0])
+    return w.op(
+        [
+            lambda tx: sorted(tx.add_caused_cells(pairs).items()),
+            lambda tx: sorted(tx.add_caused_cells(pairs).items()),
+            lambda tx: sorted(tx.caused_cells(pairs).items()),
+            lambda tx: tx.forget_caused_cells(forget_s),
+        ]
+    )
+
+
 def faults(w: World) -> Op:
     def fault(tx: Tx, kind: FaultKind, one: int, after_s: float) -> Fault:
         return Fault(kind, one, why, 3, tx.now(), tx.now(), tx.now() + timedelta(seconds=after_s))
@@ -98,14 +116,42 @@ def faults(w: World) -> Op:
     )
 
 
+def clocks(w: World) -> Op:
+    """Set by an activation, taken when due, moved by whoever took them."""
+    wanted = {AssetId(one): w.one(["c1", "c2"]) for one in w.some(w.assets(), 3)}
+    gone, limit, again = w.some(w.assets(), 1), w.random.randint(1, 4), w.one([None, -60.0, 3600.0])
+
+    def look(tx: Tx) -> Any:
+        taken = tx.take_due_clocks_skip(limit)
+        later = None if again is None else tx.now() + timedelta(seconds=again)
+        tx.write_clocks([ClockUpdate(one.asset_id, tx.now(), later, keep) for one in taken])
+        return taken
+
+    def gather(tx: Tx) -> Any:
+        return tx.gather([Gathered(one, (w_key, "b"), tx.now() + timedelta(hours=1)) for one in wanted])
+
+    keep, w_key = w.maybe(), w.text()
+
+    return w.op(
+        [
+            lambda tx: tx.set_clocks(wanted, [one for one in gone if one not in wanted]),
+            look,
+            lambda tx: tx.clocks_of(list(wanted)),
+            gather,
+            lambda tx: tx.write_clocks([ClockUpdate(AssetId(10**9), None, None)]),
+        ]
+    )
+
+
 def housekeeping(w: World) -> Op:
     odd = w.text()
     return w.op(
         [
+            lambda tx: tx.try_duty(Exclusive.EXPLAIN),
             lambda tx: tx.note_duty("admit", "s1", 1.5),
             lambda tx: tx.note_duty("admit", "s1", None, failures=2, error=odd),
-            lambda tx: tx.audit("me", "cancel", {"run": 1}),
             lambda tx: tx.put_component("s1", "scheduler", "scheduler 1", 12),
+            lambda tx: tx.put_component("s1", "scheduler", "scheduler 1", 12, {"duties": {odd: {"runs": 1.5}}}),
             lambda tx: tx.remove_component("s1"),
             lambda tx: tx.intern(["f1", "zz", "ä", "Z"]),
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -9,6 +10,8 @@ from tests.integration.store.differential_world import WORKERS, Op, World
 
 from partita.core.store.port import Tx
 from partita.core.store.values import (
+    BackfillId,
+    Lane,
     Pool,
     PoolUse,
     RunId,
@@ -17,6 +20,7 @@ from partita.core.store.values import (
     Tally,
     TaskId,
     TaskState,
+    WaitReason,
 )
 
 
@@ -33,6 +37,47 @@ def pools(w: World) -> Op:
             lambda tx: tx.set_caps(caps),
             lambda tx: tx.running_caps(),
             lambda tx: tx.ensure_pools([Pool("auto", 1), Pool("default", 3)], automatic=True),
+        ]
+    )
+
+
+def lanes(w: World) -> Op:
+    lane = Lane(w.one(["interactive", "nightly"]), w.random.randint(0 if w.maybe(0.1) else 1, 3), w.one([0.0, 0.25]))
+    return w.op([lambda tx: tx.set_lane(lane), lambda tx: tx.configure_lanes([lane]), lambda tx: tx.lanes()])
+
+
+def backfills(w: World) -> Op:
+    """What pauses, changes, ends and asks about backfills."""
+    known = sorted(w.db.backfill.rows) or [BackfillId(1)]
+    ids, one, seed = w.some(known, 3), w.one(known), w.random.getrandbits(32)
+    runs, name, by = (
+        w.some(sorted(w.db.run.rows), 3),
+        w.one([f"backfill:{one}", "default", "none"]),
+        w.one([None, w.text()]),
+    )
+    state, reason = (
+        w.one([TaskState.SCHEDULED, TaskState.QUEUED]),
+        w.one([None, WaitReason.PAUSED, WaitReason.POOL_FULL]),
+    )
+
+    def write(tx: Tx) -> Any:
+        random = Random(seed)
+        found = tx.lock_backfills(ids)
+        for backfill in found:
+            ends = random.choice([RunState.RUNNING, RunState.FAILED])
+            tx.write_backfill(
+                replace(backfill, state=ends, max_active=random.choice([None, 3]), priority=random.choice([0, 5]))
+            )
+        return found, tx.lock_backfills(ids), tx.backfill_priorities()
+
+    return w.op(
+        [
+            write,
+            lambda tx: tx.ensure_pools([Pool(f"backfill:{one}", 3)], automatic=True),
+            lambda tx: (tx.pause_pool(name, by), tx.lock_pools_skip([name]), tx.lock_backfills([one])),
+            lambda tx: (tx.runs_of_backfill(one), tx.unmade_cells(one)),
+            lambda tx: tx.lock_tasks_of_runs(runs, state, reason=reason),
+            lambda tx: tx.lock_cancelling_runs_skip(2),
         ]
     )
 
@@ -61,7 +106,7 @@ def workers(w: World) -> Op:
             lambda tx: tx.live_workers(),
             lambda tx: tx.read_pulse(),
             lambda tx: tx.set_pulse(),
-            lambda tx: tx.extend_leases(2.5),
+            lambda tx: tx.extend_leases(2.5, at_most_s=31.0),
         ]
     )
 
@@ -85,7 +130,11 @@ def runs(w: World) -> Op:
             state = random.choice(list(RunState)) if ends else RunState.RUNNING
             expected = run.state if random.random() > 0.05 else RunState.CANCELLED
             finished_at = tx.now() if state is not RunState.RUNNING else None
-            updates.append(RunUpdate(run.id, expected, state, {"success": 2}, random.random() < 0.5, finished_at))
+            cancelled_from = TaskId(random.randrange(1, 40)) if random.random() < 0.3 else None
+            stopped, late = random.random() < 0.5, random.random() < 0.1
+            updates.append(
+                RunUpdate(run.id, expected, state, {"success": 2}, stopped, finished_at, late, cancelled_from)
+            )
         tx.write_runs(updates)
         return found, tx.read_runs(ids)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from random import Random
 
@@ -21,6 +20,7 @@ from partita.core.store.values import (
     TaskUpdate,
     WaitReason,
 )
+from partita.core.store.values_moves import MOVES
 
 
 def lock_tasks(w: World) -> Op:
@@ -39,11 +39,14 @@ def selections(w: World) -> Op:
     run_id, workers, worker = w.one(runs), w.some(WORKERS), w.one(WORKERS)
     return w.op(
         [
-            lambda tx: tx.lock_scheduled_skip(pool_set, limit),
+            lambda tx: tx.lock_scheduled_skip({pool_set: limit, POOL_SETS[1]: limit}),
+            lambda tx: tx.lock_open_gates_skip(limit),
+            lambda tx: tx.running_parties(worker),
             lambda tx: tx.lock_queued_skip(pins, limit),
             lambda tx: tx.lock_due_retries_skip(limit),
             lambda tx: tx.lock_tasks_of_workers(workers),
             lambda tx: tx.lock_open_tasks_of_run(run_id),
+            lambda tx: tx.lock_open_tasks_of_run(run_id, below=TaskId(25), limit=2),
             lambda tx: tx.scheduled_pool_sets(),
             lambda tx: tx.cancelled_tasks_of_worker(worker),
             lambda tx: tx.queued_pins(),
@@ -54,7 +57,7 @@ def selections(w: World) -> Op:
 def _update(w: World, tx: Tx, task_id: TaskId) -> TaskUpdate:
     (task,) = tx.lock_tasks([task_id])
     now = tx.now()
-    state = w.one([*TaskState, *[TaskState.QUEUED, TaskState.RUNNING, TaskState.UP_FOR_RETRY] * 3])
+    state = w.one(sorted(MOVES[task.state])) if w.maybe(0.97) else w.one(TaskState)
     update = TaskUpdate.of(
         task,
         state,
@@ -74,9 +77,9 @@ def _update(w: World, tx: Tx, task_id: TaskId) -> TaskUpdate:
         outcome=w.one([None, "published"]),
     )
     if w.maybe(0.04):
-        update = replace(update, expect_fence=Fence(update.expect_fence + 7))
+        update = update._replace(expect_fence=Fence(update.expect_fence + 7))
     if w.maybe(0.02):
-        update = replace(update, waiting_on=-1)
+        update = update._replace(waiting_on=-1)
     return update
 
 

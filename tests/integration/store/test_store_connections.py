@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,14 +17,17 @@ import psycopg
 import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from tests.acceptance.faulty import Proxy
 from tests.integration.store.pauses import in_thread
 
 import partita.core.store.migrations
 from partita.core.embedded import EmbeddedPostgres
 from partita.core.store.listen import Listener
-from partita.core.store.open import driver_url, migrate, newest_revision, open_store
+from partita.core.store.open import SchemaTooNew, migrate, newest_revision, open_store
+from partita.core.store.pool import Pool
 from partita.core.store.port import Unavailable
 from partita.core.store.postgres import PostgresStore
+from partita.core.store.urls import conninfo_of
 from partita.core.store.values import WorkerId
 
 
@@ -97,7 +101,7 @@ def test_a_store_outlives_its_server() -> None:
 
 def test_readers_cannot_write(store: PostgresStore) -> None:
     with store.read() as reader, pytest.raises(Exception, match="read-only"):
-        reader._connection.exec_driver_sql("INSERT INTO pool (name, slots) VALUES ('x', 1)")
+        reader._connection.execute("INSERT INTO pool (name, slots) VALUES ('x', 1)")
 
 
 def test_a_reader_sees_one_snapshot(store: PostgresStore) -> None:
@@ -124,19 +128,30 @@ def test_four_processes_that_migrate_at_once_make_one_schema(pg_server: Embedded
     for future in [in_thread(one) for _ in range(4)]:
         future.result(60)
     with psycopg.connect(url) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0006_pool_settings",)]
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0023_fan_out",)]
         assert connection.execute("SELECT count(*) FROM pool").fetchone() == (1,)
     with psycopg.connect(pg_server.url, autocommit=True) as connection:
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
 
 
+def test_a_schema_of_a_newer_version_is_refused_by_its_name(pg_url: str) -> None:
+    """An older build that is started after an upgrade: nothing is changed, and the fix is said."""
+    with psycopg.connect(pg_url) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999_of_tomorrow'")
+    with pytest.raises(SchemaTooNew, match=r"9999_of_tomorrow.*never taken back.*or a newer one"):
+        migrate(pg_url)
+    with psycopg.connect(pg_url) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = %s", [newest_revision()])
+
+
 def test_a_schema_that_is_up_to_date_is_recognised_without_alembic(pg_url: str) -> None:
     """Every command opens the database: it must not pay for importing what it does not need."""
     code = (
-        f"import sys; from partita.core.store.open import migrate; migrate({pg_url!r}); print('alembic' in sys.modules)"
+        f"import sys; from partita.core.store.open import migrate; migrate({pg_url!r});"
+        " print({'alembic', 'sqlalchemy'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    assert done.stdout == "set()\n"
 
 
 def test_the_newest_revision_is_alembics_head() -> None:
@@ -149,7 +164,7 @@ def test_the_newest_revision_is_alembics_head() -> None:
 @pytest.mark.parametrize("url", ["sqlite:///x.db", "mysql://u@h/d"])
 def test_another_database_is_refused_with_the_form_to_give(url: str) -> None:
     with pytest.raises(ValueError, match="postgresql://user@host:port/database"):
-        driver_url(url)
+        conninfo_of(url)
 
 
 def test_a_listener_hears_what_is_notified_and_of_gaps(store: PostgresStore, pg_url: str) -> None:
@@ -165,3 +180,16 @@ def test_a_listener_hears_what_is_notified_and_of_gaps(store: PostgresStore, pg_
         store.notify(["partita_queued"])
         assert heard.get(timeout=60) == "partita_queued"
     assert heard.empty()
+
+
+def test_connections_give_up_a_server_that_vanished(pg_server: EmbeddedPostgres) -> None:
+    """Half a minute, idle or in a statement: the kernel's own limits are hours, and a scheduler would wait as long."""
+    proxy = Proxy(f"{pg_server.url.rpartition('host=')[2]}/.s.PGSQL.5432")
+    try:
+        pool = Pool(conninfo_of(proxy.url), size=1, options="")
+        with pool.connection() as connection, socket.socket(fileno=os.dup(connection.pgconn.socket)) as seen:
+            names = ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT", "TCP_USER_TIMEOUT")
+            assert [seen.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in names] == [10, 5, 4, 30_000]
+        pool.close()
+    finally:
+        proxy.close()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
-from sqlalchemy import text
 from tests.integration.store.test_store_differential import compare, empty
+
+from partita.core.store.sql import text
 
 _MUTANTS = [
     ("cells", "PUBLISH_CELLS", "AND c.fence = u.fence", ""),
@@ -20,7 +21,10 @@ _MUTANTS = [
     ("cells", "RAISE_FENCES", "greatest(c.fence, locked.fence)", "locked.fence + 0 * c.fence - 1"),
     ("tasks", "WRITE_TASKS", "AND t.fence = u.expect_fence", ""),
     ("tasks", "WRITE_TASKS", "coalesce(u.started_at, t.started_at)", "u.started_at"),
-    ("tasks", "LOCK_SCHEDULED", "t.priority DESC", "t.priority"),
+    ("tasks", "LOCK_SCHEDULED", "t.priority *", "0 *"),
+    ("tasks", "LOCK_SCHEDULED", "(t.lane, t.fair_key) >", "(t.lane, '') >"),
+    ("tasks", "LOCK_QUEUED", "t.critical_path DESC", "t.critical_path"),
+    ("lanes", "CONFIGURE_LANES", "IS DISTINCT FROM", "="),
     ("tasks", "LOCK_ALL_BELOW", "JOIN task_edge e ON e.upstream_id = b.id", "JOIN task_edge e ON false"),
     ("pools", "HELD_SLOTS", "sum(slots)", "count(*)"),
     ("launch", "TAKE_WAITING_CAUSES", "AND waits", ""),
@@ -48,6 +52,9 @@ _MUTANTS = [
     ("requests", "END_HELD_REQUEST", "AND state = 'awaiting_input'", ""),
     ("requests", "HELD_REQUESTS", "assets && CAST(:assets AS bigint[])", "CAST(:assets AS bigint[]) IS NOT NULL"),
     ("requests", "RELEASE_TODO", "AND created_at > now()", ""),
+    ("evaluators", "TRIM_ASKED", "token <= :before", "token < :before"),
+    ("evaluators", "TRIM_ASKED", "AND key IS NULL", ""),
+    ("evaluators", "TRIM_ASKED", "AND state <> 'open'", ""),
 ]
 _SEEDS = 40
 

@@ -39,8 +39,8 @@ def _admit_raw(store: PostgresStore) -> int:
         pools = tx.lock_pools_skip(["warehouse"])
         if not pools:
             return -1
-        room = pools[0].slots - tx.held_slots(["warehouse"])["warehouse"]
-        tasks = tx.lock_scheduled_skip(WAREHOUSE, min(room, 30)) if room > 0 else []
+        room = pools[0].slots - sum(tx.held_slots(["warehouse"])["warehouse"].values())
+        tasks = tx.lock_scheduled_skip({WAREHOUSE: min(room, 30)}) if room > 0 else []
         tx.hold_slots((task.id, use) for task in tasks for use in task.pools)
         tx.write_tasks([TaskUpdate.of(task, TaskState.QUEUED, queued_at=tx.now()) for task in tasks])
         return len(tasks)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, assert_type
 
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
 from partita.sdk import (
+    AddKeys,
+    ObserveContext,
+    Request,
+    ScheduleContext,
+    SensorContext,
+    observe,
+    schedule,
+    sensor,
     CheckResult,
     Context,
     Daily,
@@ -102,3 +113,28 @@ assert_type(flights.key.upper(), str)
 assert_type(both(), dict[str, Output[int]])
 rows = materialize([flights, delays], partitions="2013-01-01", resources=[Warehouse(path="x")]).read(delays)
 assert_type(rows, Relation)
+
+
+@observe(external("feed"), every="5m")
+def feed_version(context: ObserveContext) -> str:
+    context.cursor = context.now.isoformat()
+    return "v1"
+
+
+@schedule("0 6 * * *", tz="Europe/Berlin")
+def morning(context: ScheduleContext, wh: Warehouse) -> list[Request]:
+    return [Request(plain, key=context.tick.isoformat())]
+
+
+@sensor(every="30s", watches=[flights])
+def published(context: SensorContext) -> Iterator[Request | AddKeys]:
+    yield Request([flights, "tag:x"], [one.partition for one in context.events], params={"n": 1}, tags={"why": "x"})
+
+
+@sensor(every="30s", ready=flights)
+def there(context: SensorContext) -> list[str]:
+    return [key for key in context.partitions if key]
+
+
+assert_type(there(SensorContext(datetime.now(UTC))), list[str])
+assert_type(feed_version(ObserveContext(datetime.now(UTC))), str)

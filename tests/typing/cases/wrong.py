@@ -8,11 +8,15 @@ from partita.sdk import (
     Daily,
     From,
     Multi,
+    ObserveContext,
     Output,
     Relation,
+    Request,
     Resource,
     RetryLater,
     RetryPolicy,
+    ScheduleContext,
+    SensorContext,
     Skip,
     Static,
     asset,
@@ -23,10 +27,13 @@ from partita.sdk import (
     last,
     materialize,
     multi_asset,
+    observe,
     overlap,
     per,
     remote,
     rolling,
+    schedule,
+    sensor,
     specific,
     table,
     up_to,
@@ -124,3 +131,31 @@ def shape(context: Context) -> str:
 
 def joined(one: Relation) -> int:
     return one.sql("select 1", other=3)  # wrong: arg-type, return-value
+
+
+@observe("feed", every="5m")  # wrong: arg-type
+def of_a_text(context: ObserveContext) -> str:
+    return "v1"
+
+
+@schedule("0 6 * * *")  # wrong: call-arg
+def zoneless(context: ScheduleContext) -> Request:
+    return Request("a")
+
+
+@schedule("0 6 * * *", tz="UTC")  # wrong: type-var
+def returns_a_number(context: ScheduleContext) -> int:
+    return context.tick.hour
+
+
+@sensor(every="30s")  # wrong: type-var
+def returns_number(context: SensorContext) -> float:
+    return context.now.timestamp()
+
+
+def cursor_is_text(context: SensorContext) -> None:
+    context.cursor = 7  # wrong: assignment
+
+
+def no_window(context: ScheduleContext) -> int:
+    return context.tick.start  # wrong: attr-defined

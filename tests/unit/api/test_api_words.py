@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from partita.assets import Daily, Dynamic, Hourly, Monthly, Multi, PartitionSet, Static, TimeWindows, Weekly, space_of
 from partita.core.cells import STATES, Shown, counts_of
 from partita.ui.api.services.asset_views import cadence_of, fresh_to, next_due, ranges_text
+from partita.ui.api.services.backfill_views import backfill_view
 from partita.ui.api.services.board import moved
 from partita.ui.api.services.health import SYMPTOMS, components
 from partita.ui.api.services.run_views import progress
 from partita.ui.api.services.strips import edges_of, parse_where, strip_of, tallies_of
 from partita.ui.api.services.verdict import verdict_of
-from partita.ui.api.services.words import eta_s, seconds_text, wait_text
+from partita.ui.api.services.words import seconds_text, wait_text
 
 AT = datetime(2013, 2, 10, 12, tzinfo=UTC)
 FRESH, MISSING = STATES.index("fresh"), STATES.index("missing")
@@ -120,12 +121,12 @@ def test_three_dimensions_show_two_and_count_the_third_together() -> None:
     space = space_of(Multi(a=Static("x", "y"), day=Daily("2013-01-01", end="2013-01-04"), b=Static("p", "q", "r")), AT)
     codes = np.full(space.size, MISSING, dtype=np.uint8)
     codes[space.ordinal_of('["y","2013-01-02","q"]')] = FRESH
-    strip = strip_of(Shown(space, codes, codes > 0), lo=None, hi=None, buckets=10, where={})
+    strip = strip_of(Shown(space, codes), lo=None, hi=None, buckets=10, where={})
     assert strip.row_dim == "a"
     assert strip.buckets[1].counts == {"fresh": 1, "missing": 5}
     assert strip.rows is not None
     assert [row.buckets[1] for row in strip.rows] == [{"missing": 3}, {"fresh": 1, "missing": 2}]
-    fixed = strip_of(Shown(space, codes, codes > 0), lo=None, hi=None, buckets=10, where={"a": "y", "b": "q"})
+    fixed = strip_of(Shown(space, codes), lo=None, hi=None, buckets=10, where={"a": "y", "b": "q"})
     assert (fixed.rows, [one.counts for one in fixed.buckets]) == (None, [{"missing": 1}, {"fresh": 1}, {"missing": 1}])
 
 
@@ -154,6 +155,23 @@ def test_a_verdict_says_what_it_is_and_what_to_do() -> None:
     assert told.severity == "bad"
 
 
+def test_a_verdict_begins_with_a_broken_promise() -> None:
+    """S-205: what is fresh by its partitions may be late by its policy."""
+    told = verdict_of(
+        {"fresh": 1},
+        partitioned=False,
+        cadence=None,
+        external=False,
+        fresh_to=None,
+        next_due_at=None,
+        now=AT,
+        stale_because=None,
+        load_error=None,
+        late_since=AT - timedelta(minutes=90),
+    )
+    assert (told.sentence, told.severity) == ("Late for 1 h 30 min. Fresh.", "bad")
+
+
 def test_a_reason_is_a_sentence_even_without_its_evidence() -> None:
     """Law 5: every state that waits has one reason, readable by people."""
     assert wait_text("upstream", {"waiting_on": 1}) == "waits for 1 upstream task"
@@ -172,9 +190,22 @@ def test_durations_have_two_units_at_most(seconds: float, text: str) -> None:
 
 
 def test_an_estimate_of_the_end_needs_something_to_go_by() -> None:
-    assert eta_s(done=2, total=10, started_at=AT, now=AT + timedelta(seconds=20)) is None
-    assert eta_s(done=5, total=10, started_at=AT, now=AT + timedelta(seconds=20)) == 20.0
-    assert eta_s(done=10, total=10, started_at=AT, now=AT) is None
+    """By what the last minutes made; nothing is told while it is paused, or before three tasks have ended."""
+    row = {
+        "id": 7, "name": "b", "state": "running", "request": {"selection": "a"}, "run_ids": [3, 5], "created_by": "ada",
+        "created_at": AT, "finished_at": None, "max_active": None, "priority": 0, "newest_first": False, "pausable": True,
+        "paused_by": None, "paused_at": None, "cancelling": False,
+    }  # fmt: skip
+    cells = [
+        {"asset": "a", "cell_state": "pending", "task_state": "scheduled", "n": 10},
+        {"asset": "a", "cell_state": "failed", "task_state": "failed", "n": 2},
+    ]
+    some, few = {"tasks": 4, "cells": 40, "seconds": 20.0}, {"tasks": 2, "cells": 40, "seconds": 20.0}
+    found = backfill_view(row, cells, some)
+    assert (found.cells_per_s, found.eta_s, found.unmade, found.run_id) == (2.0, 5.0, 2, 5)
+    assert backfill_view(row, cells, few).eta_s is None
+    paused = backfill_view(row | {"paused_by": "ada", "paused_at": AT}, cells, some)
+    assert (paused.eta_s, paused.paused_by) == (None, "ada")
 
 
 def test_pending_cells_show_the_state_of_their_task() -> None:
@@ -212,3 +243,23 @@ def test_a_dead_process_beside_a_living_one_of_its_kind_does_not_say_that_nothin
     both = components([dead, dead | {"name": "new", "silent_s": 1.0}], [], pulse_at=AT, now=AT)
     told = {one.name: (one.state, one.symptom) for one in both if one.kind == "scheduler"}
     assert told == {"old": ("down", "it ended; another scheduler is at work"), "new": ("ok", None)}
+
+
+def test_a_code_server_that_ended_is_shown_until_another_one_has_its_location_for_a_while() -> None:
+    """Law 10: a list of dead servers that nobody can clear hides the one that matters."""
+
+    def server(address: str, *, ended_s: float | None = None) -> dict[str, Any]:
+        end = AT + timedelta(seconds=30) if ended_s is None else AT - timedelta(seconds=ended_s)
+        return {"address": address, "location_id": 1, "live": ended_s is None, "lease_expires_at": end}
+
+    def shown(*servers: dict[str, Any]) -> dict[str, str | None]:
+        found = components([], servers, pulse_at=AT, now=AT)
+        return {one.name: one.symptom for one in found if one.kind == "code-server"}
+
+    lost = SYMPTOMS["code-server"]
+    assert shown(server("old", ended_s=9_000.0)) == {"old": lost}
+    assert shown(server("old", ended_s=9_000.0), server("new")) == {"new": None}
+    assert shown(server("old", ended_s=60.0), server("new")) == {
+        "old": "it ended; another one serves its location",
+        "new": None,
+    }

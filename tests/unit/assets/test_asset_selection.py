@@ -87,7 +87,10 @@ def test_selects(text: str, expected: str) -> None:
         ("weather", "ambiguous; it may be old/weather or raw/weather"),
         ('"weather"', "asset 'weather' does not exist"),
         ("mart/*", "no asset matches 'mart/*'"),
-        ("tag:teir", "no asset has tag 'teir'; did you mean 'tier'?"),
+        (
+            "tag:teir",
+            "no asset has tag 'teir'; tags are pii, pii=no, tier, tier=gold, tier=silver; did you mean 'tier'?",
+        ),
         ("grop:x", "did you mean 'group'?"),
         ("delays raw/flights", "expected 'and', 'or' or a comma at 'raw/flights'"),
         ("(delays", "expected ')' at the end"),
@@ -103,6 +106,11 @@ def test_errors_teach(text: str, says: str) -> None:
     with pytest.raises(SelectionError) as refused:
         select_assets(graph, text)
     assert says in str(refused.value)
+
+
+def test_where_nothing_is_loaded_it_says_so() -> None:
+    with pytest.raises(SelectionError, match=r"no code location has been loaded; .*partita locations"):
+        select_assets(AssetGraph([]), "orders")
 
 
 def test_a_bare_name_resolves_to_the_one_key_that_ends_in_it() -> None:

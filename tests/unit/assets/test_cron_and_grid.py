@@ -6,7 +6,7 @@ The reference walks real minutes with zoneinfo's own `fold`; the product never d
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -15,7 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita.assets import DefinitionError, count_fires, next_fires, previous_fires
+from partita.assets import (
+    DefinitionError,
+    EvaluatorSpec,
+    TickSpec,
+    TimeWindows,
+    count_fires,
+    next_fires,
+    previous_fires,
+)
 from partita.assets.partitions.cron import parse_cron
 from partita.assets.partitions.days import Calendar, day_rule
 from partita.assets.partitions.grid import TimeGrid, time_grid
@@ -261,6 +269,19 @@ def test_a_cron_that_never_fires_has_no_times() -> None:
     assert next_fires("0 0 31 4 *", "UTC", at, 3) == []
     assert previous_fires("0 0 31 4 *", "UTC", at, 3) == []
     assert count_fires("0 0 31 4 *", "UTC", at, at + timedelta(days=9_000)) == 0
+
+
+@pytest.mark.parametrize("cron", ["0 0 31 4 *", "0 6 30,31 feb *"])
+def test_a_cron_that_never_fires_is_kept_nowhere(cron: str) -> None:
+    """A schedule that is kept and never comes would look as if it worked."""
+    never = "never fires; no date matches its day and month fields; choose a day"
+    for keep in (
+        partial(TimeWindows, cron, "2026-01-01"),
+        partial(TickSpec, cron=cron),
+        partial(EvaluatorSpec, name="s", kind="schedule", function="m:s", cron=cron, tz="UTC"),
+    ):
+        with pytest.raises((DefinitionError, ValueError), match=never):
+            keep()
 
 
 def test_the_calendar_ends() -> None:

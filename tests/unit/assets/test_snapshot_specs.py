@@ -133,10 +133,10 @@ def test_the_canonical_form_is_pinned() -> None:
     """A change of format is a change of every stored hash; it must be meant."""
     snapshot = Snapshot(location="l", steps=(StepSpec(id="s", assets=(asset_key("e"),), function="m:f"),))
     assert canonical_json(snapshot) == (
-        b'{"assets":[],"checks":[],"format":1,"location":"l","modules":[],'
+        b'{"assets":[],"checks":[],"evaluators":[],"format":1,"location":"l","modules":[],'
         b'"steps":[{"assets":["e"],"code":{},"function":"m:f","id":"s"}]}'
     )
-    assert snapshot_hash(snapshot) == "6d9d9e6d5a1e8ce596c0f1e97038883309464205ce5dd09017ec32f020b5bfd9"
+    assert snapshot_hash(snapshot) == "b688a95bf7d23172746651071fa88753f5b07ac69a48f42f2a33d55a76e3fd1e"
 
 
 def test_models_are_strict_and_frozen() -> None:
@@ -234,17 +234,21 @@ def test_errors_cross_processes_and_teach() -> None:
 PUBLIC = """
     UNPARTITIONED All AllSpec AnyBatchSpec AssetGraph AssetKey AssetSpec AutomationSpec BatchSpec CheckSpec
     CriticalPath CycleError Daily DefinitionError DimensionPair DimensionPairSpec DimensionSpec Dimensions
-    DimensionsSpec Dynamic DynamicPartitions DynamicSpec EagerSpec Hourly Identity IdentitySpec InputSpec Last
+    DimensionsSpec Dynamic DynamicPartitions DynamicSpec EagerSpec FreshnessSpec Hourly Identity IdentitySpec InputSpec Last
     LastSpec ManualSpec Mapped Mapping MappingSpec ModuleSpec Monthly Multi MultiPartitions MultiSpec OnCodeChange
     PartitaError PartitionKey PartitionSet PartitionSpace PartitionsDef PartitionsSpec PerBatchSpec PoolUse
     ProductSpace RetrySpec SelectionError SingleBatchSpec SinglePartitions Snapshot SourceRef Specific
     SpecificSpec Static StaticPartitions StaticSpec StaticTable StaticTableSpec StepSpec TimeOverlap
     TimeOverlapSpec TimePartitions TimeSpace TimeSpec TimeWindows TriggerRule BoxSet BusinessDays CalendarSpec
     DynamicKey DynamicKeys Rolling RollingSpec needed_runs self_levels self_mapping UnknownAsset UnknownPartition UpToBatchSpec
-    Weekly Window asset_key boxes_of canonical_json cell_hash check_fit check_mapping count_fires default_mapping
-    dependency_hash digest_of_inputs downstream_of from_spec hash64 input_factor join_key mapping_from_spec mapping_to_spec
+    Weekly Window asset_key boxes_of canonical_json cell_hash check_cron check_fit check_mapping count_fires default_mapping
+    dependency_hash derived_version digest_of_inputs downstream_of from_spec hash64 input_factor join_key mapping_from_spec
+    mapping_to_spec
     next_fires partition_key previous_fires product_set reaches_back reserved_pool select_assets snapshot_hash space_of
     split_key suggest to_spec upstream_by_cell upstream_of
+    CellSpec ClosedSpec ConditionSpec DepSpec DepsSpec EAGER JoinSpec LatestSpec NewlySpec NodeSpec NotSpec READY SinceSpec
+    TickSpec
+    condition_of text_of EvaluatorKind EvaluatorSpec RunEnd
 """
 
 

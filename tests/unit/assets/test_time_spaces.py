@@ -17,6 +17,7 @@ from partita.assets import (
     Monthly,
     Multi,
     PartitionsDef,
+    PartitionSet,
     Static,
     TimePartitions,
     TimeWindows,
@@ -28,6 +29,7 @@ from partita.assets.partitions.time import TimeSpace
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NEW_YORK = "America/New_York"
+START = datetime(2023, 10, 20)  # noqa: DTZ001 - a local wall time
 zones = st.sampled_from(["UTC", NEW_YORK, "Australia/Lord_Howe", "Pacific/Apia", "America/Havana", "Asia/Pyongyang"])
 cadences = st.sampled_from(
     ["0 * * * *", "*/20 * * * *", "0 0 * * *", "30 2 * * *", "45 23 * * *", "0 0 * * 1", "0 0 1 * *", "0 0,12 * * *"]
@@ -45,7 +47,7 @@ def time_definitions(draw: st.DrawFn) -> TimePartitions:
 
 @given(time_definitions(), st.integers(-50, 2_000))
 def test_keys_are_unique_and_windows_tile(definition: TimePartitions, hours: int) -> None:
-    """Keys round-trip and differ, ordinals are dense, windows tile without gap or overlap."""
+    """S-088: keys round-trip and differ, ordinals are dense, windows tile without gap or overlap."""
     as_of = definition.start.replace(tzinfo=UTC) + timedelta(hours=hours)
     space = space_of(definition, as_of)
     assert isinstance(space, TimeSpace)
@@ -91,9 +93,22 @@ def test_windows_appear_in_order_and_never_vanish(definition: TimePartitions, ho
     ],
 )
 def test_keys_are_as_short_as_is_unambiguous(definition: PartitionsDef, first: str, last: str) -> None:
-    """Year, month, date, or minute with offset."""
+    """S-084, S-089: year, month, date, or minute with offset."""
     space = space_of(definition, NOW)
     assert (space.key_at(0), space.key_at(space.size - 1)) == (first, last)
+
+
+def test_a_week_at_six_covers_the_week_before_and_is_there_when_it_has_closed() -> None:
+    """S-083, S-086, S-088, S-096: labelled by its begin, half-open, due at its end; nothing exists before that or the start."""
+    weeks = TimeWindows("0 6 * * 1", "2026-03-02T06:00")
+    end = datetime(2026, 3, 9, 6, tzinfo=UTC)
+    assert space_of(weeks, end - timedelta(minutes=1)).size == 0
+    space = space_of(weeks, end)
+    assert space.size == 1
+    window = space.window_at(0)
+    assert window is not None
+    assert (window.start, window.end) == (datetime(2026, 3, 2, 6, tzinfo=UTC), end)
+    assert space.key_at(0).startswith("2026-03-02")
 
 
 def test_the_example_has_its_23_and_25_hours() -> None:
@@ -135,7 +150,7 @@ def test_stored_keys_are_strict() -> None:
     ],
 )
 def test_an_unknown_key_is_told_the_nearest(definition: PartitionsDef | None, text: str, says: str) -> None:
-    """Errors name the thing, the rule and the fix."""
+    """S-090: errors name the thing, the rule and the fix."""
     with pytest.raises(UnknownPartition) as refused:
         space_of(definition, NOW).ordinal_of(text)
     assert says in str(refused.value)
@@ -195,7 +210,7 @@ def test_dynamic_keys_come_with_the_question() -> None:
 
 
 def test_a_naive_instant_is_refused() -> None:
-    """Nobody's local time is meant by accident."""
+    """S-097: nobody's local time is meant by accident."""
     with pytest.raises(DefinitionError, match="no time zone"):
         space_of(Daily("2013-01-01"), datetime(2026, 1, 1))  # noqa: DTZ001 - that is the point
 
@@ -268,3 +283,21 @@ def test_a_negative_horizon_only_delays() -> None:
     definition = Daily("2024-01-01", end="2024-01-06", horizon=-2)
     sizes = [space_of(definition, datetime(2024, 1, day, tzinfo=UTC)).size for day in range(1, 11)]
     assert sizes == [0, 0, 0, 1, 2, 3, 4, 5, 5, 5]
+
+
+@given(
+    cron=st.sampled_from(
+        ["0 * * * *", "*/20 * * * *", "0 0 * * *", "30 2 * * *", "0 6 * * 1", "0 9 * * 1-5", "0 0 1 * *"]
+    ),
+    zone=st.sampled_from(["UTC", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "Asia/Kathmandu"]),
+    excluded=st.booleans(),
+    data=st.data(),
+)
+def test_partitions_named_together_are_named_as_one_by_one(
+    cron: str, zone: str, excluded: bool, data: st.DataObject
+) -> None:
+    scheme = TimePartitions(cron, START, tz=zone, exclude=("2023-10-29..2023-11-05",) if excluded else ())
+    space = space_of(scheme, datetime(2024, 4, 20, tzinfo=UTC))
+    ranges = data.draw(st.lists(st.tuples(st.integers(0, space.size), st.integers(0, space.size)), max_size=3))
+    chosen = PartitionSet.from_ranges([(min(pair), max(pair)) for pair in ranges])
+    assert space.named(chosen) == [(space.key_at(one), space.window_at(one)) for one in chosen]

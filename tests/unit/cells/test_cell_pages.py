@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -91,10 +90,10 @@ def first_form(block: CellBlock) -> bytes:
 def test_a_column_of_one_value_is_stored_once_and_keys_stay_packed() -> None:
     rows = [CellRow(f"2026-01-{day:02}", "v", 7, 8, None, "published") for day in range(1, 32)]
     page = pack(block_of(rows))
-    varied = pack(block_of([replace(row, fingerprint_id=index + 1) for index, row in enumerate(rows)]))
+    varied = pack(block_of([row._replace(fingerprint_id=index + 1) for index, row in enumerate(rows)]))
     assert len(varied.packed) - len(page.packed) == 4 * (len(rows) - 1)
     read = unpack(page.packed)
     assert read.names.packed == block_of(rows).names.packed
     assert [len(getattr(read, name)) for name in ("hash", "digest", "fingerprint", "dependency", "flags")] == [31] * 5
-    (again,) = fold(read, block_of([replace(rows[3], data_version="w")]), last=True)
+    (again,) = fold(read, block_of([rows[3]._replace(data_version="w")]), last=True)
     assert unpack(again.packed).names.packed == read.names.packed  # no new key: not packed again

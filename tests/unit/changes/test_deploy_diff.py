@@ -186,6 +186,7 @@ def test_changed_inputs_are_told_and_make_stale(world: World) -> None:
 
 
 def test_a_moved_start_tells_what_vanishes_and_what_stays_fresh(world: World) -> None:
+    """S-095: before anything is applied."""
     later = Daily("2026-03-04")
     found = world.diff(
         snapshot(

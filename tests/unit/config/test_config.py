@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from partita.core.config import ConfigError, load_config
+from partita.core.alerts import Routing
+from partita.core.config import ConfigError, check_addresses, load_config
 
 FILE = """
 home = "state"
@@ -53,6 +54,8 @@ def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
     [
         ("[worker]\ncapacity = 0", r"worker\.capacity"),
         ("[pools]\n'asset:x' = 2", "has the name of a cap.*max_active"),
+        ("[lanes.night]\nweight = 0", r"`lanes\.night\.weight` cannot be used"),
+        ("[lanes.a]\nreserved = 0.5\n[lanes.b]\nreserved = 0.5", "reserve 1 of each pool together"),
         ("[pools]\nx = -1", r"`pools\.x` cannot be used"),
         ("[limits]\nmax_running = 0", r"limits\.max_running"),
         ("hom = 'x'", r"`hom`.*'home'"),
@@ -87,3 +90,25 @@ def test_an_unknown_location_gets_a_suggestion(tmp_path: Path) -> None:
     write(tmp_path)
     with pytest.raises(ConfigError, match="did you mean 'flights'"):
         load_config(tmp_path, environ={}).location("flight")
+
+
+def test_history_is_kept_for_ninety_days_for_ever_or_as_long_as_is_said(tmp_path: Path) -> None:
+    """S-231."""
+    known = load_config(write(tmp_path), environ={})
+    assert (known.retention.days, known.archive) == (90.0, tmp_path / "state" / "archive")
+    known = load_config(write(tmp_path, FILE + '[retention]\ndays = 0\nfolder = "/srv/history"'), environ={})
+    assert (known.retention.days, known.archive) == (0.0, Path("/srv/history"))
+    with pytest.raises(ConfigError, match="for a day at least"):
+        load_config(write(tmp_path, FILE + "[retention]\ndays = 0.5"), environ={})
+
+
+@pytest.mark.parametrize("environ", [{}, {"OPS_CHAT": ""}])
+def test_only_who_sends_alerts_needs_their_addresses(tmp_path: Path, environ: dict[str, str]) -> None:
+    alert = '[[alert]]\nname = "stuck"\non = ["blocked"]\nto = ["$OPS_CHAT"]\n'
+    config = load_config(write(tmp_path, FILE + alert), environ=environ)
+    with pytest.raises(ConfigError, match="alert `stuck`: the variable OPS_CHAT is not set"):
+        check_addresses(config, environ=environ)
+    check_addresses(config, environ={"OPS_CHAT": "json://hook"})
+    known = Routing(config.alerts, environ=environ).target("alert:stuck#1")
+    assert known is not None
+    assert (known.scheme, known.url) == ("$OPS_CHAT", "")

@@ -11,12 +11,13 @@ from tests.unit.decide.test_transitions import NOW, QUEUED, RUNNING, TASK
 
 from partita.assets.digest import cell_hash, digest_of_inputs
 from partita.core.decide import lapse, retry, runs
-from partita.core.decide.admit import admit, room
+from partita.core.decide.admit import room
 from partita.core.decide.claim import digests_of, sums_of
 from partita.core.decide.reasons import cause_of, explain
 from partita.core.decide.settle import Ended, settle
 from partita.core.decide.transitions import Actor
-from partita.core.duties.values import EXTERNAL_VERSION, ResolvedInput
+from partita.core.duties.values import EXTERNAL_VERSION
+from partita.core.duties.values_attempts import ResolvedInput
 from partita.core.store.values import (
     AssetId,
     AttemptId,
@@ -33,7 +34,6 @@ from partita.core.store.values import (
     RunState,
     SnapshotId,
     Tally,
-    Task,
     TaskCell,
     TaskId,
     TaskState,
@@ -43,13 +43,13 @@ from partita.core.store.values import (
 )
 from partita.core.store.values_definitions import CodeServer, QueuedPin
 
-SCHEDULED = replace(TASK, state=TaskState.SCHEDULED, waiting_on=0, ready_at=NOW)
+SCHEDULED = TASK._replace(state=TaskState.SCHEDULED, waiting_on=0, ready_at=NOW)
 
 
 # ------------------------------------------------------------------------------------------------- settle
 def test_a_closure_settles_in_one_pass_and_the_direct_dependents_report_what_lies_beyond() -> None:
-    first = Ended(TaskState.FAILED, "a", "step")
-    below = [replace(TASK, id=TaskId(n), step=f"s{n}", waiting_on=1) for n in (2, 3, 4)]
+    first = Ended(TaskState.FAILED, "a", "step", RunId(1))
+    below = [TASK._replace(id=TaskId(n), step=f"s{n}", waiting_on=1) for n in (2, 3, 4)]
     edges = [(TaskId(1), TaskId(2)), (TaskId(2), TaskId(3)), (TaskId(3), TaskId(4))]
     whole = settle({TaskId(1): first}, edges, below[::-1], whole=True, now=NOW)
     assert [update.state for _, update in whole.updates] == [TaskState.UPSTREAM_FAILED] * 3
@@ -60,72 +60,13 @@ def test_a_closure_settles_in_one_pass_and_the_direct_dependents_report_what_lie
 
 
 def test_two_ends_in_one_transaction_count_twice() -> None:
-    ended = {TaskId(n): Ended(TaskState.SUCCESS, f"u{n}", "step") for n in (2, 3)}
-    task = replace(TASK, id=TaskId(9), waiting_on=2)
+    ended = {TaskId(n): Ended(TaskState.SUCCESS, f"u{n}", "step", RunId(1)) for n in (2, 3)}
+    task = TASK._replace(id=TaskId(9), waiting_on=2)
     settled = settle(ended, [(TaskId(2), TaskId(9)), (TaskId(3), TaskId(9))], [task], whole=False, now=NOW)
     assert (settled.ready, settled.updates[0][1].state) == (1, TaskState.SCHEDULED)
 
 
 # ------------------------------------------------------------------------------------------------- admit
-@st.composite
-def _admissions(draw: st.DrawFn) -> tuple[list[list[Task]], dict[str, Pool], dict[str, int]]:
-    names = ["a", "b", "c"]
-    slots = {name: Pool(name, draw(st.integers(0, 4))) for name in names}
-    held = {name: draw(st.integers(0, 3)) for name in names}
-    sets = draw(
-        st.lists(
-            st.dictionaries(st.sampled_from(names), st.integers(1, 3), min_size=1),
-            min_size=1,
-            max_size=4,
-            unique_by=lambda uses: tuple(sorted(uses.items())),
-        )
-    )
-    queues = []
-    ids = iter(range(1, 1000))
-    for uses in sets:
-        pools = tuple(PoolUse(name, n) for name, n in sorted(uses.items()))
-        tasks = [
-            replace(
-                SCHEDULED,
-                id=TaskId(next(ids)),
-                pools=pools,
-                priority=draw(st.integers(0, 2)),
-                ready_at=NOW + timedelta(seconds=draw(st.integers(0, 2))),
-            )
-            for _ in range(draw(st.integers(1, 4)))
-        ]
-        queues.append(sorted(tasks, key=lambda t: (-t.priority, t.ready_at, t.id)))
-    return queues, slots, held
-
-
-@given(_admissions(), st.integers(0, 20))
-def test_admission_fills_pools_in_one_order_and_never_over(
-    drawn: tuple[list[list[Task]], dict[str, Pool], dict[str, int]], limit: int
-) -> None:
-    """S-141, S-146, S-149: against a naive reading of the rule."""
-    queues, slots, held = drawn
-    admission = admit(queues, slots, held, limit=limit, now=NOW)
-    free = {name: pool.slots - held[name] for name, pool in slots.items()}
-    shut: set[str] = set()
-    expected: list[int] = []
-    everything = sorted((t for q in queues for t in q), key=lambda t: (-t.priority, t.ready_at or NOW, t.id))
-    for task in everything:
-        if len(expected) == limit:
-            break
-        if all(free[u.name] >= u.slots and u.name not in shut for u in task.pools):
-            expected.append(task.id)
-            for use in task.pools:
-                free[use.name] -= use.slots
-        elif all(use.slots <= slots[use.name].slots for use in task.pools):
-            shut |= {use.name for use in task.pools if free[use.name] < use.slots}
-    assert [task.id for task, _ in admission.admitted] == expected
-    assert all(n >= 0 or held[name] > slots[name].slots for name, n in free.items())
-    waiting = {task.id for task, _ in admission.explained}
-    assert not waiting & set(expected)
-    if not admission.more:
-        assert waiting | set(expected) == {task.id for task in everything}
-
-
 def test_a_pool_that_was_shrunk_has_no_room() -> None:
     """ex-066."""
     assert room([PoolUse("p", 1)], {"p": Pool("p", 2)}, {"p": 5}) == 0
@@ -166,7 +107,7 @@ def test_losses_back_off_by_their_own_steps() -> None:
 
 def test_a_lapsed_lease_waits_like_a_failure_and_a_reported_loss_does_not() -> None:
     """S-153, B-10: nobody knows what an attempt of a dead worker did last. Neither consumes a retry."""
-    task = replace(RUNNING, retry=RetryPolicy(1, delay_s=60))
+    task = RUNNING._replace(retry=RetryPolicy(1, delay_s=60))
     lapsed = retry.after_loss(task, NOW, by=Actor.LAPSE, error="x")
     told = retry.after_loss(task, NOW, by=Actor.FINISH, error="x")
     assert (lapsed.not_before, told.not_before) == (NOW + timedelta(seconds=60), NOW)
@@ -174,7 +115,7 @@ def test_a_lapsed_lease_waits_like_a_failure_and_a_reported_loss_does_not() -> N
 
 
 def test_a_cancelled_task_is_never_tried_again() -> None:
-    task = replace(RUNNING, cancel_requested=True)
+    task = RUNNING._replace(cancel_requested=True)
     for update in (
         retry.after_failure(task, NOW, error="x"),
         retry.after_loss(task, NOW, by=Actor.LAPSE, error="x"),
@@ -185,7 +126,7 @@ def test_a_cancelled_task_is_never_tried_again() -> None:
 
 def test_a_delay_beyond_the_calendar_is_a_long_wait_and_no_error() -> None:
     """User code names delays: one whose instant does not exist used to stop every report of the worker that had it."""
-    endless = replace(RUNNING, retry=RetryPolicy(max_retries=3, delay_s=1e300))
+    endless = RUNNING._replace(retry=RetryPolicy(max_retries=3, delay_s=1e300))
     for update in (
         retry.after_failure(endless, NOW, error="x"),
         retry.after_failure(endless, NOW, error="x", retry_in_s=float("inf")),
@@ -208,7 +149,7 @@ def test_a_loss_after_everything_was_published_is_a_success() -> None:
     ref = CellRef(AssetId(1), "a")
     done = TaskCell(TaskId(1), ref, CellState.PUBLISHED, "missing")
     assert lapse.lost(RUNNING, [done], NOW).state is TaskState.SUCCESS
-    assert lapse.lost(RUNNING, [done, replace(done, state=CellState.PENDING)], NOW).state is TaskState.UP_FOR_RETRY
+    assert lapse.lost(RUNNING, [done, done._replace(state=CellState.PENDING)], NOW).state is TaskState.UP_FOR_RETRY
 
 
 # ------------------------------------------------------------------------------------------------- claim
@@ -227,7 +168,7 @@ def test_digests_are_the_sum_over_what_the_cells_hold(held: list[tuple[str, str 
         for ref, (_, version) in zip(upstream, held, strict=True)
     }
     own = TaskCell(TaskId(1), CellRef(AssetId(1), "p"), CellState.PENDING, "missing")
-    other = replace(own, cell=CellRef(AssetId(1), "q"))
+    other = own._replace(cell=CellRef(AssetId(1), "q"))
     source = ResolvedInput("x", "data", AssetId(7), {own.cell: upstream, other.cell: upstream[::-1]})
     digests = digests_of([own, other], [sums_of(source, facts)])
     total = sum(cell_hash(partition, version) for partition, version in held if version is not None)
@@ -240,12 +181,13 @@ def test_digests_are_the_sum_over_what_the_cells_hold(held: list[tuple[str, str 
 # ------------------------------------------------------------------------------------------------- runs
 @given(st.dictionaries(st.sampled_from([s.value for s in TaskState if s.terminal]), st.integers(1, 3)), st.booleans())
 def test_a_run_ends_by_its_tallies(counts: dict[str, int], asked: bool) -> None:
-    """S-112, S-113."""
+    """S-112, S-113; S-159: one that timed out has failed, whatever became of its tasks."""
+    assert runs.end_state(counts, cancel_requested=True, timed_out=True) == "failed"
     state = runs.end_state(counts, cancel_requested=asked)
-    if "failed" in counts or "upstream_failed" in counts:
+    if {"failed", "upstream_failed", "removed"} & counts.keys():
         assert state == "failed"
     else:
-        assert state == ("cancelled" if asked else "success")
+        assert state == ("cancelled" if asked or "cancelled" in counts else "success")
 
 
 # ------------------------------------------------------------------------------------------------- reasons
@@ -265,15 +207,17 @@ def test_exactly_one_reason_binds_servers_before_workers() -> None:
     late = explain(QUEUED, busy, NOW + timedelta(seconds=2))
     assert late is not None
     assert late.reason is WaitReason.WORKERS_BUSY
-    again = explain(replace(QUEUED, reason=WaitReason.WORKERS_BUSY), busy, NOW)
+    again = explain(QUEUED._replace(reason=WaitReason.WORKERS_BUSY), busy, NOW)
     assert again is not None
     assert again.reason is None
 
 
 def test_a_tally_of_a_run_that_ended_changes_no_state() -> None:
-    run = Run(RunId(1), None, RunState.RUNNING, NOW, False, {"success": 1}, 2, {}, {}, {})
+    run = Run(
+        RunId(1), None, RunState.RUNNING, NOW, False, {"success": 1}, 2, {}, {}, {}, "interactive", timed_out=False
+    )
     tally = Tally(RunId(1), TaskState.FAILED, 1)
     assert runs.fold(run, [tally], NOW).state is RunState.FAILED
-    assert runs.fold(replace(run, task_count=3), [tally], NOW).finished_at is None
-    ended = replace(run, state=RunState.SUCCESS)
+    assert runs.fold(run._replace(task_count=3), [tally], NOW).finished_at is None
+    ended = run._replace(state=RunState.SUCCESS)
     assert runs.fold(ended, [tally], NOW).state is RunState.SUCCESS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -41,7 +41,7 @@ class Names:
             asset_id = AssetId(len(self.rows) + 1)
             self.rows[asset_id] = AssetRow(asset_id, key, None, None, None)
         for asset_id, row in self.rows.items():
-            self.rows[asset_id] = replace(row, retired_at=None if row.key in wanted else NOON)
+            self.rows[asset_id] = row._replace(retired_at=None if row.key in wanted else NOON)
         return found
 
     def asked(self, wanted: Mapping[AssetKey, tuple[AssetKey, ...]]) -> dict[AssetId, int]:
@@ -51,7 +51,7 @@ class Names:
     def _note(self, asset_id: AssetId, key: AssetKey) -> None:
         row, number = self.rows[asset_id], len(self.former) + 1
         self.former.append(FormerKey(number, asset_id, row.key, NOON + timedelta(minutes=number)))
-        self.rows[asset_id] = replace(row, key=key)
+        self.rows[asset_id] = row._replace(key=key)
 
     def ids(self) -> dict[str, int]:
         return {row.key: asset_id for asset_id, row in sorted(self.rows.items()) if row.retired_at is None}

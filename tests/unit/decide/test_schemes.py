@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 
 import pytest
 
-from partita.assets import Daily, Dynamic, Hourly, Multi, PartitionsDef, Static, space_of
+from partita.assets import Daily, Dynamic, Hourly, Multi, PartitionsDef, Static, canonical_json, space_of, to_spec
+from partita.core.catalog.schemes import scheme_hash
 from partita.core.decide.schemes import rematch
 from partita.core.store.values_identity import CellWindow, FormerCell
 
@@ -71,3 +73,37 @@ def test_what_was_set_aside_comes_back_with_its_scheme_the_newest_first() -> Non
     found = rematch(DAYS, later, aside, NOW)
     assert (found.kept, found.aside, [one.id for one in found.back]) == (7, (), [9, 1, 2])
     assert rematch(DAYS, old, aside, NOW).back == (), "what stays is newer"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        (Dynamic("tenants", cap=5), Dynamic("tenants", cap=50), True),
+        (Dynamic("tenants"), Dynamic("tenants", ttl=timedelta(days=30)), True),
+        (DAYS, Daily("2026-03-01", horizon=3), True),
+        (
+            Multi(day=DAYS, tenant=Dynamic("t", cap=5)),
+            Multi(day=Daily("2026-03-01", horizon=1), tenant=Dynamic("t")),
+            True,
+        ),
+        (DAYS, Daily("2026-03-01", tz="America/New_York"), False),
+        (DAYS, Daily("2026-03-02"), False),
+        (DAYS, Daily("2026-03-01", end="2026-04-01"), False),
+        (DAYS, Daily("2026-03-01", exclude=["2026-03-03"]), False),
+        (Dynamic("tenants"), Dynamic("shops"), False),
+        (Multi(day=DAYS, tenant=Dynamic("t")), Multi(day=DAYS, shop=Dynamic("t")), False),
+        (Static("a", "b"), Static("a", "b", "c"), False),
+        (None, DAYS, False),
+    ],
+)
+def test_only_keys_and_windows_make_another_scheme(
+    before: PartitionsDef | None, after: PartitionsDef | None, same: bool
+) -> None:
+    """What says how many keys there may be, or when a partition begins to exist, leaves plans and cells as they are."""
+    hashes = [scheme_hash(None if one is None else to_spec(one)) for one in (before, after)]
+    assert (hashes[0] == hashes[1]) is same
+
+
+def test_a_scheme_that_says_nothing_of_limits_keeps_the_hash_that_is_stored() -> None:
+    for one in (DAYS, Static("a"), Dynamic("tenants"), Multi(day=DAYS, tenant=Dynamic("t"))):
+        assert scheme_hash(to_spec(one)) == sha256(canonical_json(to_spec(one))).hexdigest()[:32]

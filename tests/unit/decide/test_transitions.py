@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -18,11 +17,11 @@ from partita.core.store.values import (
     WaitReason,
     WorkerId,
 )
+from partita.core.store.values_moves import MOVES
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TASK = a_task(state=TaskState.NONE, waiting_on=2, retry=RetryPolicy(max_retries=1))
-RUNNING = replace(
-    TASK,
+RUNNING = TASK._replace(
     state=TaskState.RUNNING,
     waiting_on=0,
     attempt_number=1,
@@ -32,7 +31,7 @@ RUNNING = replace(
     ready_at=NOW,
     queued_at=NOW,
 )
-QUEUED = replace(TASK, state=TaskState.QUEUED, waiting_on=0, ready_at=NOW, queued_at=NOW)
+QUEUED = TASK._replace(state=TaskState.QUEUED, waiting_on=0, ready_at=NOW, queued_at=NOW)
 
 
 def test_nothing_leaves_a_terminal_state() -> None:
@@ -61,6 +60,14 @@ def test_every_open_state_that_is_reached_can_be_left_and_cancelled() -> None:
         assert any(t.source is state and t.actor is Actor.CANCEL for t in TABLE)
 
 
+def test_the_store_lets_through_what_the_table_lists_and_nothing_else() -> None:
+    """S-106: its last gate is in front of the rows, whoever asks."""
+    listed: dict[TaskState, set[TaskState]] = {}
+    for one in TABLE:
+        listed.setdefault(one.source, set()).add(one.target)
+    assert listed == MOVES
+
+
 def test_slots_are_held_exactly_while_queued_or_running() -> None:
     """Law 7: a wait holds no slot."""
     assert {TaskState.QUEUED, TaskState.RUNNING} == HOLDS_SLOTS
@@ -83,7 +90,7 @@ def test_slots_are_held_exactly_while_queued_or_running() -> None:
         (RUNNING, TaskState.UP_FOR_RETRY, Actor.FINISH, {"worker_id": None, "user_failures": 1}),  # when?
         (RUNNING, TaskState.CANCELLED, Actor.FINISH, {"worker_id": None}),  # nobody asked
         (
-            replace(RUNNING, cancel_requested=True),
+            RUNNING._replace(cancel_requested=True),
             TaskState.UP_FOR_RETRY,
             Actor.FINISH,
             {"worker_id": None, "not_before": NOW},
@@ -100,7 +107,9 @@ def test_a_move_outside_the_table_or_its_guard_is_refused(
 
 
 def test_a_refusal_says_where_it_could_go() -> None:
-    with pytest.raises(IllegalTransition, match="may go to none, scheduled, skipped, upstream_failed"):
+    with pytest.raises(
+        IllegalTransition, match="may go to awaiting_input, deferred, none, scheduled, skipped, upstream_failed"
+    ):
         move(TASK, TaskState.QUEUED, Actor.SETTLE)
 
 

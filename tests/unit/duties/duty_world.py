@@ -16,7 +16,8 @@ from partita.core.duties.finish import finish
 from partita.core.duties.launch import launch
 from partita.core.duties.leases import register
 from partita.core.duties.runs import fold_tallies
-from partita.core.duties.values import (
+from partita.core.duties.values import Launch, LaunchCell, Launched, LaunchTask, NewBackfill
+from partita.core.duties.values_attempts import (
     AttemptResult,
     CellOutcome,
     CellResult,
@@ -24,11 +25,6 @@ from partita.core.duties.values import (
     Claims,
     CodeVersion,
     Finished,
-    Launch,
-    LaunchCell,
-    Launched,
-    LaunchTask,
-    NewBackfill,
     ResolvedInput,
     ResolvedInputs,
 )

@@ -7,9 +7,7 @@ from tests.unit.duties.duty_world import LOCATION, World, report, step
 
 from partita.core.decide.caps import RUNNING_POOL, asset_pool, backfill_pool, location_pool
 from partita.core.duties.admit import admit
-from partita.core.duties.values import (
-    NewBackfill,
-)
+from partita.core.duties.values import NewBackfill
 from partita.core.store.memory.store import MemoryTx
 from partita.core.store.values import (
     Pool,
@@ -30,7 +28,7 @@ def test_a_full_pool_never_hides_an_empty_one(world: World) -> None:
 
 
 def test_a_big_task_is_not_starved_by_small_ones(world: World) -> None:
-    """B-18: it reserves its pool until it fits."""
+    """B-18, S-147: a task of several slots counts as several, and it reserves its pool until it fits."""
     with world.memory.begin() as tx:
         tx.set_pool(Pool("p", 2))
     world.launch(step(1, pools=[("p", 1)]))
@@ -64,6 +62,7 @@ def test_pools_that_another_admitter_holds_are_passed_over_and_come_back_to(
     )
     admitted = admit(world.store)
     assert (admitted.queued, admitted.more) == (2 - len(busy), True)
+    assert admitted.held == (len(busy) == 2), "only who did nothing stands back"
     monkeypatch.undo()
     assert admit(world.store).queued == len(busy) - 1  # the one slot of y is taken, or both are free
 

@@ -6,7 +6,7 @@ from tests.unit.duties.duty_world import WORKER, World, report, step
 
 from partita.core.duties.admit import admit
 from partita.core.duties.leases import retire, sweep
-from partita.core.duties.runs import cancel_run, fold_tallies
+from partita.core.duties.runs import cancel_run, cancel_tasks, fold_tallies
 from partita.core.store.values import (
     AttemptOutcome,
     RunId,
@@ -71,3 +71,37 @@ def test_a_run_that_joined_a_cancelled_task_hears_of_it(world: World) -> None:
     fold_tallies(world.store)
     assert world.run_state(second.run_id) == "failed"
     assert world.of_step("s3")["state"] == "upstream_failed"
+
+
+def test_a_cancelled_task_ends_alone_and_what_needs_it_hears_of_it(world: World) -> None:
+    made = world.launch(step(1), step(2, 0), step(3, 1), step(4))
+    done = cancel_tasks(world.store, [world.of_step("s1")["id"]], who="ada", reason="  wrong input ")
+    assert (done.cancelled, done.stopping, done.below) == (1, 0, 2)
+    assert world.states() == {"s1": "cancelled", "s2": "upstream_failed", "s3": "upstream_failed", "s4": "scheduled"}
+    assert "is cancelled" in world.of_step("s2")["error"]
+    entry = world.rows("audit")[-1]
+    assert (entry["action"], entry["who"], entry["reason"]) == ("cancel_task", "ada", "wrong input")
+    assert entry["detail"] == {"tasks": [world.of_step("s1")["id"]], "runs": [made.run_id]}
+    world.finish(report(world.start()["s4"]))
+    fold_tallies(world.store)
+    assert world.run_state(made.run_id) == "failed"
+
+
+def test_a_running_task_is_asked_to_stop_and_its_run_is_cancelled_when_nothing_needed_it(world: World) -> None:
+    """What it published until then is recorded as ever (ex-124)."""
+    made = world.launch(step(1), step(2))
+    started = world.start()
+    task = world.of_step("s1")["id"]
+    done = cancel_tasks(world.store, [task], who="ada")
+    assert (done.cancelled, done.stopping, done.below) == (0, 1, 0)
+    assert "partita_cancel" in done.channels
+    before = world.memory.dump()
+    assert cancel_tasks(world.store, [task], who="ada").stopping == 0, "asking twice changes nothing"
+    assert world.memory.dump() == before
+    world.finish(report(started["s1"], AttemptOutcome.CANCELLED), report(started["s2"]))
+    fold_tallies(world.store)
+    assert world.states() == {"s1": "cancelled", "s2": "success"}
+    assert world.run_state(made.run_id) == "cancelled", "a run that lacks what somebody stopped has not succeeded"
+    before = world.memory.dump()
+    cancel_tasks(world.store, [task], who="ada")
+    assert world.memory.dump() == before, "what has ended stays"

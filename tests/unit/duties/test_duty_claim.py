@@ -6,13 +6,10 @@ import pytest
 from tests.unit.duties.duty_world import WORKER, World, cell, report, step
 
 from partita.core.duties.admit import admit
+from partita.core.duties.channels import Channel
 from partita.core.duties.leases import pulse, retire, sweep
 from partita.core.duties.runs import fold_tallies
-from partita.core.duties.values import (
-    Channel,
-    CodeVersion,
-    Unresolvable,
-)
+from partita.core.duties.values_attempts import CodeVersion, Unresolvable
 from partita.core.store.port import Unavailable
 from partita.core.store.values import (
     AttemptOutcome,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from tests.unit.duties.duty_world import PIN, WORKER, World, step
 
 from partita.core.duties.admit import admit
+from partita.core.duties.channels import Channel
 from partita.core.duties.explain import explain
 from partita.core.duties.leases import retire
 from partita.core.duties.retries import wake_retries
-from partita.core.duties.values import (
-    Channel,
-)
 from partita.core.store.values import (
     Pool,
     WaitReason,

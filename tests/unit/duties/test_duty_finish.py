@@ -10,12 +10,8 @@ from tests.unit.duties.duty_world import WORKER, World, cell, report, step
 from partita.core.duties.finish import publish_part
 from partita.core.duties.leases import retire, sweep
 from partita.core.duties.retries import wake_retries
-from partita.core.duties.values import (
-    BATCH_CELLS,
-    AttemptResult,
-    CellOutcome,
-    CodeVersion,
-)
+from partita.core.duties.values import BATCH_CELLS
+from partita.core.duties.values_attempts import AttemptResult, CellOutcome, CodeVersion
 from partita.core.store.values import (
     AssetId,
     AttemptOutcome,
@@ -33,7 +29,7 @@ def test_a_late_report_is_refused_and_changes_nothing(world: World) -> None:
     second = world.start()["s1"]
     before = world.memory.dump()
     assert world.finish(report(first)).refused[0].why.startswith(f"attempt {second.attempt_id} holds the task now")
-    assert world.finish(replace(report(second), fence=Fence(second.fence - 1))).refused
+    assert world.finish(report(second)._replace(fence=Fence(second.fence - 1))).refused
     assert world.memory.dump() == before
     world.finish(report(second))
     before = world.memory.dump()
@@ -47,7 +43,7 @@ def test_a_late_report_is_refused_and_changes_nothing(world: World) -> None:
 def test_one_refused_report_sinks_no_other(world: World) -> None:
     world.launch(step(1), step(2))
     started = world.start()
-    stale = replace(report(started["s1"]), attempt_id=started["s2"].attempt_id)
+    stale = report(started["s1"])._replace(attempt_id=started["s2"].attempt_id)
     finished = world.finish(stale, report(started["s2"]), report(started["s2"]))
     assert finished.applied == (started["s2"].task.id,)
     assert len(finished.refused) == 2
@@ -59,7 +55,7 @@ def test_an_unmoved_version_is_confirmed_and_wakes_no_automation(world: World) -
     for _ in range(2):
         world.launch(step(1))
         started = world.start()["s1"]
-        finished = world.finish(replace(report(started, version="same"), automation_assets=frozenset({AssetId(1)})))
+        finished = world.finish(report(started, version="same")._replace(automation_assets=frozenset({AssetId(1)})))
         world.clock.forward(60)
         world.definitions.versions[1] = CodeVersion("code2", "deps")
     assert not finished.todo
@@ -170,7 +166,7 @@ def test_an_atomic_group_publishes_all_or_nothing_within_a_partition(world: Worl
         del kinds[cell(2, "q")]
     else:
         kinds[cell(2, "q")] = late
-    world.finish(replace(report(claimed, kinds=kinds), groups=((AssetId(1), AssetId(2)),)))
+    world.finish(report(claimed, kinds=kinds)._replace(groups=((AssetId(1), AssetId(2)),)))
     published = {(e["asset_id"], e["partition"]) for e in world.events("materialized")}
     assert published == {(1, "p"), (2, "p")}
     assert world.states() == {"s1": "failed"}
@@ -179,7 +175,7 @@ def test_an_atomic_group_publishes_all_or_nothing_within_a_partition(world: Worl
 def test_a_report_without_its_digest_is_a_failure_of_that_cell_and_not_of_the_batch(world: World) -> None:
     world.launch(step(1), step(2))
     started = world.start()
-    finished = world.finish(replace(report(started["s1"]), digests={}), report(started["s2"]))
+    finished = world.finish(report(started["s1"])._replace(digests={}), report(started["s2"]))
     assert len(finished.applied) == 2
     assert world.states() == {"s1": "failed", "s2": "success"}
     assert "without its digest" in world.of_step("s1")["error"]
@@ -257,4 +253,4 @@ def test_a_report_of_more_cells_than_a_transaction_takes_is_published_in_parts(w
 def test_a_part_never_reports_for_a_task_that_is_not_there(world: World) -> None:
     nobody = AttemptResult(world.launch(step(1)).task_ids[0], 7, Fence(7), AttemptOutcome.SUCCESS)  # type: ignore[arg-type]
     assert publish_part(world.store, nobody).refused is not None
-    assert world.finish(replace(nobody, task_id=99)).refused[0].why == "there is no such task"  # type: ignore[arg-type]
+    assert world.finish(nobody._replace(task_id=99)).refused[0].why == "there is no such task"  # type: ignore[arg-type]

@@ -7,12 +7,10 @@ from tests.simulation.crashing import Crash, CrashingStore
 from tests.unit.duties.duty_world import World, gate, report, step
 
 from partita.core.duties.admit import admit
+from partita.core.duties.channels import Channel
 from partita.core.duties.finish import finish
 from partita.core.duties.retries import wake_retries
 from partita.core.duties.runs import fold_tallies
-from partita.core.duties.values import (
-    Channel,
-)
 from partita.core.store.values import (
     AttemptOutcome,
 )

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.unit.duties.duty_world import SNAPSHOT, World, plan_of, report, step
+from tests.unit.duties.duty_world import SNAPSHOT, World, gate, plan_of, report, step
 
+from partita.core.duties.channels import Channel
 from partita.core.duties.launch import LaunchRefused, launch, launch_all
 from partita.core.duties.runs import fold_tallies
-from partita.core.duties.values import (
-    Channel,
-)
 from partita.core.store.values import (
     AttemptOutcome,
     SnapshotId,
@@ -41,6 +39,28 @@ def test_a_joined_failure_fails_the_joining_run_and_names_the_owner(world: World
     gate_row = next(row for row in world.rows("task") if row["kind"] == "gate")
     assert gate_row["error"] == f"upstream task {first.task_ids[0]} (s1) is failed"
     assert world.of_step("s3")["state"] == "upstream_failed"
+
+
+def test_a_joined_skip_skips_what_waits_for_it_and_satisfies_its_own_past(world: World) -> None:
+    """DESIGN section 5 "Skip": as in the owner's run. The gate that stands for the owner has its step's name, and no past."""
+    first = world.launch(step(1, partitions=["d1"]), step(2, 0, partitions=["d1"]))
+    second = world.launch(
+        step(1, partitions=["d1"]),
+        step(1, 0, partitions=["d2"]),
+        step(3, 0),
+        replace(gate(0), step="s1"),
+        step(1, 3, partitions=["d3"]),
+    )
+    world.finish(report(world.start()["s1"], AttemptOutcome.SKIPPED))
+    assert world.states(first.run_id) == {"s1": "skipped", "s2": "skipped"}
+    steps = [row for row in world.rows("task") if row["run_id"] == second.run_id and row["kind"] == "step"]
+    assert [(row["step"], row["state"]) for row in steps] == [
+        ("s1", "scheduled"),
+        ("s3", "skipped"),
+        ("s1", "scheduled"),
+    ]
+    world.run_all()
+    assert world.run_state(second.run_id) == "success"
 
 
 @pytest.mark.parametrize("why", ["running", "other code", "forced over conditional"])

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from tests.unit.duties.duty_world import WORKER, World, step
 
+from partita.core.duties.channels import Channel
 from partita.core.duties.leases import pulse, register, renew, sweep
 from partita.core.duties.retries import wake_retries
 from partita.core.duties.runs import cancel_run
-from partita.core.duties.values import (
-    Channel,
-)
 from partita.core.store.values import (
     WorkerId,
 )
 
 
 def test_a_lapsed_lease_loses_all_attempts_of_the_worker_and_no_user_retry(world: World) -> None:
-    """S-153, S-155, B-10."""
+    """S-153, S-155, S-233, B-10."""
     world.launch(step(1), step(2))
     world.start()
     _age(world, 31)
@@ -65,6 +63,25 @@ def test_whoever_pulses_first_after_an_outage_extends_the_leases(world: World) -
     assert pulse(world.store) == 300
     assert pulse(world.store) == 0
     assert sweep(world.store).workers == ()
+
+
+def test_who_renews_before_the_outage_is_noticed_is_not_believed_for_as_long_as_it_lasted(world: World) -> None:
+    """Else its death in that moment would be found an hour later."""
+    world.launch(step(1))
+    world.start()
+    world.clock.forward(3600)
+    assert renew(world.store, WORKER).live
+    assert pulse(world.store) == 3600
+    _age(world, 31)
+    assert sweep(world.store).workers == (WORKER,)
+
+
+def test_an_outage_extends_a_lease_to_no_more_than_the_longest_there_is(world: World) -> None:
+    register(world.store, WORKER, host="h", pid=1, capacity=1, lease_s=120)
+    world.clock.forward(300)
+    pulse(world.store, longest_lease_s=120)
+    [row] = world.rows("worker")
+    assert (row["lease_expires_at"] - world.clock.now).total_seconds() == 120
 
 
 def test_a_renewal_tells_what_to_stop(world: World) -> None:

@@ -16,6 +16,7 @@ from partita.grpc.server import frames
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters()),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=12,
 )
 some_frames = st.lists(st.dictionaries(st.text(), json_values, max_size=3), max_size=5)
 

@@ -35,6 +35,26 @@ try:
 except SystemExit as end:
     assert not end.code, end.code
 """
+PLAN = """
+from partita.core import starting
+with starting.imports():
+    from partita.core.catalog.load import CatalogCache
+    from partita.core.config import load_config
+    from partita.core.planner import PlanRequest, plan
+    from partita.core.runtime.deployment import Deployment
+"""
+# What only those need who launch, decide about tasks or tell people of them.
+NOT_PLANNING = {
+    "partita.core.duties.values",
+    "partita.core.store.postgres.tx",
+    "partita.core.store.values_alerts",
+    "partita.core.store.values_waits",
+    "partita.core.planner.diff",
+    "partita.core.planner.launch",
+    "partita.core.planner.render",
+    "partita.core.cells.kept",
+    "partita.core.catalog.activation",
+}
 
 
 def loaded_after(code: str) -> dict[str, str | None]:
@@ -69,6 +89,20 @@ def test_importing_the_sdk_loads_nothing_of_the_control_plane() -> None:
 
 def test_version_loads_nothing_of_the_control_plane() -> None:
     assert not tops(loaded_after(VERSION)) & CONTROL_PLANE_PACKAGES
+
+
+def test_what_plans_loads_only_what_planning_needs() -> None:
+    """Issue 3, plan_cold: a plan of a hundred assets takes longer to import than to make."""
+    held = loaded_after(PLAN)
+    assert "partita.core.planner.plan" in held
+    assert not tops(held) & (CONTROL_PLANE_PACKAGES | {"grpc", "typer", "networkx"}) - {"psycopg", "numpy"}
+    assert not held.keys() & NOT_PLANNING
+
+
+def test_the_environment_is_as_before_after_the_imports_of_a_command() -> None:
+    """The processes that run people's code are started with it."""
+    code = "import os; before = dict(os.environ)\n" + PLAN + "assert dict(os.environ) == before"
+    assert "numpy" in loaded_after(code)
 
 
 def test_version_is_that_of_the_distribution() -> None:

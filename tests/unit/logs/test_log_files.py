@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,7 +57,7 @@ def test_a_log_that_cannot_be_written_is_counted_not_raised(tmp_path: Path) -> N
     store = LogStore(tmp_path)
     writer = store.writer(name_of(store, "x"))
     writer.write([(1, "stdout", "", "lost")])
-    assert writer.dropped == 1
+    assert (writer.lost, writer.why) == (1, "Not a directory")
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=300), st.text(max_size=50))
@@ -110,9 +111,24 @@ def test_a_disk_that_fills_up_loses_lines_and_spoils_none(tmp_path: Path) -> Non
     assert [(line.n, line.text) for line in page.lines] == [
         (0, "before"),
         (1, "after"),
-        (2, "1 lines were dropped: the log could not be written"),
+        (2, "1 lines of this log were lost: it could not be written (File too large)"),
     ]
     assert page.complete
+
+
+def test_a_disk_without_any_room_is_said_by_its_own_words(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The kernel's full device; the worker's own log says it once, not for each line."""
+    (tmp_path / "raw").mkdir()
+    store = LogStore(tmp_path)
+    writer = store.writer("raw/full.jsonl")
+    (tmp_path / "raw" / "full.jsonl").symlink_to("/dev/full")
+    for n in range(3):
+        writer.write([(n, "stdout", "", "lost"), (n, "stdout", "", "too")])
+    writer.close(4)
+    assert (writer.lost, writer.why) == (6, "No space left on device")
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "No space left on device; its attempt goes on"
+    ]
 
 
 def test_a_name_that_no_file_can_have_is_an_empty_log(tmp_path: Path) -> None:

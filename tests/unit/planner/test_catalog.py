@@ -187,6 +187,7 @@ class Definitions:
         self.stored = stored
         self.vector: Vector = ()
         self.read: list[SnapshotId] = []
+        self.asked: list[list[RunId]] = []
         self.revision = 0
         self.keys_read: list[int] = []
 
@@ -197,8 +198,10 @@ class Definitions:
     def active_vector(self) -> Vector:
         return self.vector
 
-    def run_vector(self, run_id: RunId) -> Vector:
-        return ((LocationId(1), SnapshotId(int(run_id))),)
+    def run_vectors(self, run_ids: Iterable[RunId]) -> Mapping[RunId, tuple[Vector, int]]:
+        asked = list(run_ids)
+        self.asked.append(asked)
+        return {run_id: (((LocationId(1), SnapshotId(int(run_id))),), 1) for run_id in asked}
 
     def snapshots(self, ids: Iterable[SnapshotId]) -> list[StoredSnapshot]:
         wanted = list(ids)
@@ -213,9 +216,6 @@ class Definitions:
 
     def keys_revision(self) -> int:
         return self.revision
-
-    def run_keys_revision(self, run_id: RunId) -> int:
-        return 1
 
     def dynamic_keys(self, schemes: Iterable[str], revision: int) -> Mapping[str, Sequence[str]]:
         self.keys_read.append(revision)
@@ -241,6 +241,20 @@ def test_catalogs_are_built_once_per_vector(asset_of: Any) -> None:
     assert cache.of_run(RunId(1)) is pinned
     assert pinned.vector == ((1, 1),)
     assert CellRef(pinned.asset("a").id, "") == CellRef(AssetId(1), "")
+
+
+def test_what_many_runs_are_pinned_to_is_read_together(asset_of: Any) -> None:
+    """S-127: 8,000 runs at midnight are not 8,000 statements."""
+    stored = {
+        SnapshotId(n): StoredSnapshot(LocationId(1), "l", SnapshotId(n), f"v{n}", snapshot("l", asset_of("a")))
+        for n in (1, 2)
+    }
+    definitions = Definitions(stored)
+    cache = CatalogCache(definitions.open)
+    cache.prepare({RunId(2): 0, RunId(1): 0})
+    assert cache.of_run(RunId(2)).vector == ((1, 2),)
+    cache.prepare({RunId(1): 7, RunId(2): 0})  # without dynamic schemes no revision is another catalog
+    assert definitions.asked == [[1, 2]]
 
 
 def test_catalogs_see_the_keys_of_one_revision_and_read_them_once(asset_of: Any) -> None:

@@ -26,6 +26,7 @@ from partita.assets import (
     Static,
     StaticTable,
     TimeOverlap,
+    TimePartitions,
     Weekly,
     default_mapping,
     space_of,
@@ -33,6 +34,7 @@ from partita.assets import (
 )
 from partita.assets.mappings.definitions import DimensionMapping, dims_of
 from partita.core.catalog import EdgeMap, mask_of, set_of
+from partita.core.catalog import names as remembered
 from partita.core.catalog.names import names_of
 
 AS_OF = datetime(2024, 1, 12, tzinfo=UTC)
@@ -138,6 +140,36 @@ def test_names_answer_as_the_space_does(scheme: PartitionsDef | None, strange: s
             assert names.window(at) == (None if window is None else (window.start, window.end))
         found = space.find(strange)
         assert names.find(strange) == (-1 if found is None else found)
+
+
+@given(
+    scheme=st.sampled_from(
+        [
+            DAYS,
+            HOLED,
+            WEEKS,
+            Hourly("2026-10-31", end="2026-11-03", tz="America/New_York"),
+            Hourly("2026-03-07", end="2026-03-10", tz="America/New_York", exclude=["2026-03-08T05:00"]),
+        ]
+    ),
+    closed=st.integers(0, 5),
+    draw=st.data(),
+)
+def test_keys_looked_for_together_are_found_as_one_by_one(
+    scheme: TimePartitions, closed: int, draw: st.DataObject
+) -> None:
+    """Also around clock changes, with holes, with keys of windows that do not exist yet or never will."""
+    whole = space_of(scheme, datetime(2027, 1, 1, tzinfo=UTC))
+    last = whole.window_at(whole.size - 1 - closed)
+    assert last is not None
+    space = space_of(scheme, last.end)
+    keys = [whole.key_at(at) for at in range(whole.size)]
+    asked = draw.draw(st.lists(st.sampled_from([*keys, "2024-01-04", "2024-W02", "nothing"]), max_size=60))
+    asked = draw.draw(st.sampled_from([asked, sorted(asked), keys]))
+    remembered._memories.clear()
+    remembered._met.clear()
+    found = names_of(space).ordinals(asked).tolist()
+    assert found == [-1 if (at := space.find(key)) is None else at for key in asked]
 
 
 def test_what_is_remembered_of_a_scheme_exists_only_where_it_exists() -> None:

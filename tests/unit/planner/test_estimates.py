@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.unit.planner.conftest import World, spec
+from tests.unit.planner.test_kept import FIXTURES, NAMES, graphs
 
-from partita.assets import Daily, TimeOverlap
-from partita.core.planner import Durations, PoolLoad, Work, critical_path, makespan, plan_tasks
+from partita.assets import AssetSpec, Daily, PartitionsDef, SingleBatchSpec, TimeOverlap, UpToBatchSpec
+from partita.core.planner import Durations, PlanTask, PoolLoad, Work, critical_path, makespan, plan_tasks
 from partita.core.planner.estimate import shared_out, slot_counts
+from partita.core.planner.longest import OnChain, longest_chain
 from partita.core.planner.simulate import simulate
 
 DAYS = Daily("2024-01-01", end="2024-01-15")
@@ -26,7 +31,7 @@ def test_waves_and_critical_path_of_the_worked_graph() -> None:
 
 @pytest.mark.parametrize(("slots", "expected"), [(1, 26), (2, 16), (4, 10), (8, 7)])
 def test_makespan_with_six_files_mapped(slots: int, expected: int) -> None:
-    """S-103: 26 minutes with one slot, 16 with two, 10 with four, 7 with eight; the floor is 7."""
+    """S-152, S-103: 26 minutes with one slot, 16 with two, 10 with four, 7 with eight; the floor is 7."""
     files = [Work(3, (0,)) for _ in range(6)]
     work = [Work(1), Work(4), *files, Work(2, (1, *range(2, 8))), Work(1, (8,))]
     assert makespan(work, slots) == expected
@@ -167,7 +172,81 @@ def test_a_chain_along_a_self_dependency_is_one_part(world: Any, asset_of: Any) 
 def test_work_shared_out_evenly_is_under_the_simulation_by_less_than_the_chain(work: list[Work], slots: int) -> None:
     """What a very large plan is told instead (Graham's bound)."""
     floor = critical_path(work)[1]
-    for one in shared_out(work, slots, {}, floor):
+    for one in shared_out([(one, 1) for one in work], slots, {}, floor):
         assert one.makespan_s - 1e-9 <= makespan(work, one.slots) <= one.makespan_s + floor + 1e-9
-    assert shared_out([Work(1.0)] * 70_000, 7, {"p": 4}, 1.0)[-1].slots == 70_000
-    assert shared_out([Work(1.0, (), (("p", 1),))] * 8, 7, {"p": 4}, 1.0)[-1].makespan_s == 2.0
+    assert shared_out([(Work(1.0), 70_000)], 7, {"p": 4}, 1.0)[-1].slots == 70_000
+    assert shared_out([(Work(1.0, (), (("p", 1),)), 8)], 7, {"p": 4}, 1.0)[-1].makespan_s == 2.0
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[World, list[float]]:
+    """A plan of everything, cut into tasks of some cells, and how long a task of each step takes."""
+    specs: list[AssetSpec] = []
+    schemes: list[PartitionsDef | None] = []
+    for at, (scheme, inputs) in enumerate(draw(graphs())):
+        n = draw(st.integers(1, 3))
+        batch = UpToBatchSpec(n=n) if n > 1 and scheme is not None else SingleBatchSpec()
+        schemes.append(scheme)
+        above = {NAMES[up]: (schemes[up], mapping) for up, mapping in inputs.items()}
+        specs.append(spec(NAMES[at], scheme, above, batch=batch))
+    return World(specs), [draw(st.integers(0, 4)) * 0.5 for _ in specs]
+
+
+@given(drawn=plans())
+@settings(suppress_health_check=FIXTURES, max_examples=150)
+def test_the_longest_chain_of_arrays_is_that_of_tasks(drawn: tuple[World, list[float]]) -> None:
+    made, durations = drawn
+    found = made.plan()
+    seconds = {step.step: took for step, took in zip(found.steps, durations, strict=False)}
+    tasks = plan_tasks(found, made.catalog)
+    work = [Work(0.0 if one.step is None else seconds[one.step], one.upstream) for one in tasks]
+    chain, length = longest_chain(found, made.catalog, seconds)
+    assert length == critical_path(work)[1]
+    assert sum(seconds[one.step] for one in chain) == length
+    place = {(one.step, one.cells): at for at, one in enumerate(tasks) if one.step is not None}
+    for one, two in pairwise(chain):
+        assert place[one.step, one.cells] in _above(tasks, place[two.step, two.cells]), "each waits for the one before"
+
+
+def _above(tasks: list[PlanTask], at: int) -> set[int]:
+    """What a task waits for, through gates."""
+    found: set[int] = set()
+    waiting = list(tasks[at].upstream)
+    while waiting:
+        one = waiting.pop()
+        found.add(one)
+        waiting += tasks[one].upstream if tasks[one].gate else ()
+    return found
+
+
+def test_a_large_plan_is_estimated_without_its_tasks(
+    world: Any, asset_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the arrays say is what the tasks say, to the pool that is the limit."""
+    made = world(
+        [asset_of("a", DAYS, pools=({"name": "one"},)), asset_of("b", DAYS, {"a": (DAYS, TimeOverlap(-1, 0))})]
+    )
+    made.cells.pool_loads |= {"default": PoolLoad(128, 0), "one": PoolLoad(1, 0)}
+    made.cells.history[made.catalog.asset("a").step] = Durations(10.0, 5)
+    estimates = import_module("partita.core.planner.estimate")  # the package has the function under this name
+    monkeypatch.setattr(estimates, "EVEN_ABOVE_TASKS", 20)
+    large = made.plan().estimate
+    with monkeypatch.context() as by_tasks:
+        by_tasks.setattr(estimates, "longest_chain", _by_tasks)
+        assert made.plan().estimate == large
+    assert (large.critical_s, large.bound_pool, large.critical_path) == (20.0, "one", ("a", "b"))
+
+
+def _by_tasks(plan: Any, catalog: Any, seconds: Any) -> Any:
+    tasks = plan_tasks(plan, catalog)
+    path, length = critical_path([Work(seconds.get(one.step, 0.0), one.upstream) for one in tasks])
+    chain = [OnChain(one.step, one.assets, one.cells) for at in path if (one := tasks[at]).step is not None]
+    return chain, length
+
+
+def test_groups_in_parts_are_refused(world: Any, asset_of: Any) -> None:
+    made = world([asset_of("a", DAYS)])
+    found = made.plan()
+    twice = replace(found, steps=(*found.steps, *found.steps))
+    with pytest.raises(ValueError, match="in parts"):
+        longest_chain(twice, made.catalog, {found.steps[0].step: 1.0})

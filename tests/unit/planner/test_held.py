@@ -48,7 +48,7 @@ def test_columns_are_those_of_the_last_row_of_each_cell(parts: list[list[CellRow
     cells = [last.get(key) for key in KEYS[1:]]
     published = [row is not None and row.data_version is not None for row in cells]
     assert held.published.tolist() == published
-    assert held.outcome.tolist() == [Outcome.of(row.last_outcome if row else None) for row in cells]
+    assert held.outcome.tolist() == [Outcome[((row and row.last_outcome) or "none").upper()] for row in cells]
     assert held.ordinary == all(row.last_outcome == "published" and row.data_version for part in parts for row in part)
     expected = np.full(SPACE.size, 5, dtype=np.uint64)
     assert held.consumed_another(expected).tolist() == [

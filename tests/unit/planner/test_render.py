@@ -65,6 +65,9 @@ def test_a_year_as_a_table(flights: Any) -> None:
         "critical path (40 min): raw/flights 2013-01-01 > delays 2013-01-01 > balance",
         "    2013-01-01..2013-12-31",
         "blocked: shift 2013-01-01: trend 2012-12-31 does not exist",
+        "warning: 366 tasks of weather, airlines read from outside, and no pool or",
+        "    max_active limits them: up to 4 of them run at once. To limit them give the",
+        '    assets pool="NAME" or max_active=, or launch a backfill with --max-active.',
     ]
 
 

@@ -145,6 +145,9 @@ def test_why_says_what_is_missing_and_what_does_not_exist(world: Any, asset_of: 
         ("a", "upstream_absent", ("2024-01-02",)),
         ("a", "upstream_missing", ("2024-01-02",)),
     ]
+    made.cells.note(made.ref("raw", "2024-01-02"), "failed")
+    found = why(made.catalog, made.cells, made.as_of, "a", "2024-01-02")
+    assert found.sentence.endswith("raw 2024-01-02 is missing; its last attempt failed"), "that is what to look at"
     made.cells.note(made.ref("a", "2024-01-05"), "skipped")
     assert made.state("a", "2024-01-05") == "skipped"
     assert why(made.catalog, made.cells, made.as_of, "a", "2024-01-05").reasons[0].code == "skipped"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 from partita.assets import (
@@ -20,7 +20,8 @@ from partita.assets import (
     UpToBatchSpec,
     self_mapping,
 )
-from partita.core.planner import Plan, compare, decode_plan, encode_plan, plan_tasks, to_launch
+from partita.core.planner import Plan, Work, compare, critical_path, decode_plan, encode_plan, plan_tasks, to_launch
+from partita.core.planner.longest import longest_chain
 
 DAYS = Daily("2024-01-11", end="2024-01-15")
 AS_OF = datetime(2024, 1, 15, tzinfo=UTC)
@@ -357,3 +358,17 @@ def test_parts_of_a_group_differ_in_a_comparison(world: Any, asset_of: Any) -> N
     made.run("m1", KEYS[1])
     (line,) = compare(before, made.plan(), made.catalog).lines()
     assert line == "1 cell of m1 (2024-01-12) dropped out"
+
+
+@given(shape=shapes())
+@settings(suppress_health_check=FIXTURES, max_examples=100)
+def test_the_longest_chain_of_a_group_is_that_of_its_tasks(shape: Shape, world: Any, asset_of: Any) -> None:
+    made = _build(shape, world, asset_of)
+    found = _plan(made, shape)
+    assume(all(len(parts) == 1 for parts in found.by_step().values()))
+    seconds = {step.step: 1.0 + at for at, step in enumerate(found.steps)}
+    tasks = plan_tasks(found, made.catalog)
+    work = [Work(0.0 if one.step is None else seconds[one.step], one.upstream) for one in tasks]
+    chain, length = longest_chain(found, made.catalog, seconds)
+    assert length == critical_path(work)[1]
+    assert sum(seconds[one.step] for one in chain) == length

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
-from partita.core.runtime.duties import Duty, DutyLoop
+from partita.core.runtime.duties import Duty, DutyLoop, Next, Ran
 from partita.core.runtime.wake import WakeHub
 from partita.core.store.port import Unavailable
 
@@ -21,6 +22,7 @@ def loop_of(*duties: Duty) -> tuple[DutyLoop, WakeHub]:
 
 
 def test_a_wake_up_runs_its_duty_and_no_other() -> None:
+    """S-138."""
     ran: dict[str, threading.Event] = {"a": threading.Event(), "b": threading.Event()}
 
     def run(name: str) -> bool:
@@ -140,3 +142,46 @@ def test_turns_on_a_clock_of_the_callers() -> None:
     now[0] = 1.0
     loop.turn()
     assert ran == ["often", "woken", "often", "woken"]
+
+
+def test_a_loop_stands_back_from_what_another_does_and_comes_forward_when_it_meets_nobody() -> None:
+    """Two schedulers that both take whatever comes take half as much in as many visits; wake-ups do not shorten the pause."""
+    now, ran = [0.0], []
+    held, later = Next.HELD, Next.LATER
+    answers = [held] * 5 + [later] * 3 + [later] * 3 + [held]
+    hub = WakeHub("never connected")
+
+    def run() -> Ran:
+        ran.append(now[0])
+        return Ran(answers[len(ran) - 1], rows=2)
+
+    duty = Duty("a", run, NEVER_S, ("partita_a",), shared=True)
+    loop = DutyLoop("test", [duty], hub, clock=lambda: now[0])
+    while len(ran) < len(answers):
+        loop.turn()
+        hub.wake_here(["partita_a"])
+        now[0] += 0.125  # exact in binary
+    pauses = [late - early for early, late in pairwise(ran)]
+    assert pauses[:5] == [0.125, 0.25, 0.5, 0.875, 0.875], "0.1, 0.2, 0.4, 0.8 and 0.8 s"
+    assert pauses[5:] == [0.875, 0.875, 0.5, 0.5, 0.5, 0.25], "0.8 s for three visits, then 0.4, then 0.2"
+    assert (loop.done["a"].runs, loop.done["a"].rows, loop.done["a"].held) == (12, 24, 6)
+
+
+def test_what_others_do_not_share_waits_for_nobody() -> None:
+    now: list[float] = [0.0]
+    ran: list[str] = []
+    hub = WakeHub("never connected")
+
+    def shared() -> Ran:
+        return Ran(Next.HELD)
+
+    def own() -> bool:
+        ran.append("own")
+        return False
+
+    duties = [Duty("a", shared, NEVER_S, ("partita_a",), shared=True), Duty("b", own, NEVER_S, ("partita_a",))]
+    loop = DutyLoop("test", duties, hub, clock=lambda: now[0])
+    for _ in range(4):
+        loop.turn()
+        hub.wake_here(["partita_a"])
+    assert (len(ran), loop.done["a"].runs) == (4, 1)

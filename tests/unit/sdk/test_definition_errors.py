@@ -48,6 +48,8 @@ CASES = {
     "value lost": ("@asset\ndef one() -> None: ...\n", ["asset 'one' returns None but io='lake'", "io=None"]),
     "unknown io": ("@asset(io='lak')\ndef one() -> Relation: ...\n", ["no IO manager is called 'lak'", "did you mean 'lake'"]),
     "partitions as text": ("@asset(partitions='daily')\ndef one() -> Relation: ...\n", ["partitions='daily'", "Daily(...)"]),
+    "no time at all": ("@asset(deadline='0s')\ndef one() -> Relation: ...\n", ["deadline='0s'", 'deadline="3h"']),
+    "bad deadline": ("@asset(deadline='09:00')\ndef one() -> Relation: ...\n", ["deadline is '09:00'", '"30s"']),
     "bad duration": ("@asset(timeout='soon')\ndef one() -> Relation: ...\n", ["timeout is 'soon'", '"30s"']),
     "bad retries": ("defaults(retries=RetryPolicy(-1))\n", ["RetryPolicy(max_retries=-1)"]),
     "retries as a number": (

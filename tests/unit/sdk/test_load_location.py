@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import py_compile
 from typing import Any
 
 import pytest
 
 from partita.assets import DefinitionError, canonical_json, snapshot_hash
+from partita.sdk.runtime import load_location
 
 Load = Any
 GOOD = "@asset(io=None)\ndef good() -> None: print(1)\n"
@@ -239,12 +242,13 @@ def test_the_snapshot_carries_every_option(load: Load) -> None:
     from pydantic import BaseModel
     class P(BaseModel):
         n: int = 1
-    @asset(key="a/b", partitions=Static("x"), retries=RetryPolicy(2), timeout="5m", pool={"w": 2}, priority=3,
+    @asset(key="a/b", partitions=Static("x"), retries=RetryPolicy(2), timeout="5m", deadline="9h", pool={"w": 2}, priority=3,
            batch=up_to(4), automation=eager(), code_version="7", group="g", owner="o", tags={"t": "1"}, kinds=["sql"],
            description="D", isolation="spawn", metadata={"m": 1}, io="duckdb:shop.duckdb", deps=["far/away"])
     def made(params: P) -> Relation: ...
     """
     (spec,) = load({"m.py": body}).snapshot.assets
+    assert spec.deadline_s == 32_400.0
     assert (spec.key, spec.step, spec.timeout_s, spec.priority, spec.batch.type) == ("a/b", "a/b", 300.0, 3, "up_to")
     assert [(one.name, one.slots) for one in spec.pools] == [("duckdb:shop.duckdb", 1), ("w", 2)]
     assert (spec.automation.type, spec.code_version, spec.group, spec.owner) == ("eager", "7", "g", "o")
@@ -253,3 +257,35 @@ def test_the_snapshot_carries_every_option(load: Load) -> None:
     assert [(one.name, one.upstream, one.kind) for one in spec.inputs] == [("dep:far/away", "far/away", "order")]
     assert spec.params_schema["properties"]["n"]["default"] == 1
     assert (spec.source.module, spec.source.file) == ("m", "m.py")
+
+
+def test_a_module_is_what_its_text_says_even_when_it_changed_within_the_second(load: Load, tmp_path: Any) -> None:
+    """A cache of byte code goes by whole seconds and sizes: here both are the same, and a cache lies there."""
+    body = "@asset(io=None, tags={'answer': '%s'})\ndef one() -> None: print(1)\n"
+    first = load({"twice.py": body % "1"})
+    file = tmp_path / "location" / "twice.py"
+    py_compile.compile(str(file), doraise=True)
+    kept = file.stat()
+    load({"twice.py": body % "2"})
+    os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    again = load_location("here", tmp_path / "location", ["twice"])
+    assert [dict(one.snapshot.assets[0].tags) for one in (first, again)] == [{"answer": "1"}, {"answer": "2"}]
+
+
+@pytest.mark.parametrize(("pinned", "moves"), [("", True), (', code_version="1"', False)])
+def test_other_partition_columns_are_other_code(load: Load, pinned: str, moves: bool) -> None:
+    """They say which rows lie in which partition: what lies elsewhere now must not count as fresh."""
+    body = """
+        from partita.sdk import asset
+        @asset(partitions=Static("a", "b"), batch=any_size(), partition_columns={columns!r}{pinned})
+        def orders(context: Context) -> Relation:
+            return Relation.from_rows([{{"shop": "a", "seller": "b"}}])
+        """
+    first, second, again = (
+        load({"m.py": body.format(columns=columns, pinned=pinned)}, folder=f"location{at}").snapshot
+        for at, columns in enumerate(("shop", "seller", "shop"))
+    )
+    assert snapshot_hash(first) == snapshot_hash(again) != snapshot_hash(second), "the version of the location says so"
+    assert (first.assets[0].fingerprint != second.assets[0].fingerprint) is moves
+    told = {name for name in first.steps[0].code if first.steps[0].code[name] != second.steps[0].code[name]}
+    assert told == {"partition_columns of orders"}

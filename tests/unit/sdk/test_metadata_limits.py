@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from partita.assets import PartitaError
-from partita.sdk.context import METADATA_DEPTH, METADATA_LIMIT_BYTES, checked_metadata
+from partita.assets.metadata import METADATA_DEPTH, METADATA_LIMIT_BYTES, checked_metadata
 
 
 def nested(levels: int) -> Any:
@@ -34,6 +34,7 @@ def test_what_is_not_json_is_named() -> None:
 
 
 def test_its_size_is_that_of_its_text() -> None:
+    """S-208."""
     assert checked_metadata({"x": "é" * (METADATA_LIMIT_BYTES // 2 - 20)})
     with pytest.raises(PartitaError, match="at most 65,536 bytes"):
         checked_metadata({"x": "é" * (METADATA_LIMIT_BYTES // 2)})

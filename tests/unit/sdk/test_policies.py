@@ -24,6 +24,7 @@ from partita.assets import (
     TimeOverlap,
     space_of,
 )
+from partita.assets.durations import seconds
 from partita.core.planner.batches import batches_of
 from partita.sdk import (
     RetryPolicy,
@@ -40,7 +41,6 @@ from partita.sdk import (
     up_to,
 )
 from partita.sdk.batches import tasks_of
-from partita.sdk.durations import seconds
 from partita.sdk.policies import SINGLE
 
 AS_OF = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,12 +10,18 @@ import partita.sdk
 from partita.sdk.policies import AllOf
 
 NAMES = [
-    "AssetFunction", "BusinessDays", "CheckFunction", "CheckResult", "Context", "Daily", "DuckDBFile", "Dynamic", "ExternalAsset",
-    "Fail", "From", "Hourly", "IOManager", "InputCell", "Lake", "MaterializeResult", "Monthly", "Multi", "Out",
-    "Output", "Partition", "Relation", "Resource", "RetryLater", "RetryPolicy", "Skip", "Static", "TimeSpan",
-    "TimeWindows", "Weekly", "all_", "any_size", "asset", "by_dimension", "check", "defaults", "eager", "external",
+    "AssetEvent", "AssetFunction",
+    "BusinessDays", "CheckFunction", "CheckResult", "Context", "Daily", "DuckDBFile", "Dynamic", "ExternalAsset",
+    "Fail", "Freshness", "From", "Hourly", "IOManager", "InputCell", "Lake", "MaterializeResult", "Monthly", "Multi", "Out",
+    "Output", "Partition", "Relation", "ReportError", "Reporter",
+    "Resource", "RetryLater", "RetryPolicy", "Skip", "Static", "TimeSpan",
+    "TaskEnded",
+    "TimeWindows", "Trigger", "Wait", "Weekly", "all_", "any_size", "asset", "by_dimension", "check", "defaults", "eager",
+    "external",
     "ignore_for_version", "last", "manual", "materialize", "multi_asset", "overlap", "per", "remote", "same",
-    "specific", "table", "up_to", "rolling", "enumerated",
+    "specific", "table", "up_to", "rolling", "enumerated", "on_close", "on_cron", "on_missing", "triggers", "when",
+    "AddKeys", "ObserveContext", "PublishedEvent", "Request", "RunEvent", "ScheduleContext", "SensorContext", "observe",
+    "schedule", "sensor",
 ]  # fmt: skip
 
 

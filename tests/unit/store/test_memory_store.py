@@ -74,7 +74,7 @@ def test_an_exception_undoes_every_table() -> None:
         store.run(_failing(much))
     assert store.dump() == before
     with store.begin() as tx:
-        assert [task.id for task in tx.lock_scheduled_skip((PoolUse("default", 1),), 5)] == [task_id]
+        assert [task.id for task in tx.lock_scheduled_skip({(PoolUse("default", 1),): 5})] == [task_id]
 
 
 def test_numbers_of_sequences_are_not_given_twice() -> None:
@@ -137,5 +137,5 @@ def test_listeners_hear_notifications_until_they_stop() -> None:
 
 def test_it_is_a_store() -> None:
     store: Store = MemoryStore()
-    assert store.run(lambda tx: tx.held_slots(["default"])) == {"default": 0}
-    assert repr(store) == "MemoryStore({'dynamic_revision': 1, 'pool': 1, 'db_pulse': 1})"
+    assert store.run(lambda tx: tx.held_slots(["default"])) == {"default": {}}
+    assert repr(store) == "MemoryStore({'dynamic_revision': 1, 'lane': 3, 'pool': 1, 'db_pulse': 1})"

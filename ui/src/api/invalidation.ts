@@ -6,12 +6,19 @@ const STATUS = ["assets", "asset", "strip", "cell", "graph", "summary", "resolve
 const TAGS: Record<LiveEvent["kind"], readonly string[]> = {
   // A publication can make any downstream cell stale, so status is invalidated whole; only mounted queries refetch.
   materialized: [...STATUS, "backfills", "backfill", "automation"],
-  task: [...STATUS, "run", "tasks", "task", "attempt", "queue", "pools", "runs", "backfill", "backfills"],
-  run: [...STATUS, "run", "runs", "tasks", "queue", "pools", "backfill", "backfills", "automation"],
+  observed: [...STATUS, "automation"],
+  task: [...STATUS, "run", "tasks", "task", "attempt", "queue", "pools", "runs", "backfill", "backfills", "audit"],
+  run: [...STATUS, "run", "runs", "tasks", "queue", "pools", "backfill", "backfills", "automation", "audit"],
   backfill: ["backfill", "backfills", "runs", "summary"],
   // Other definitions, or other keys of a dynamic scheme: which partitions there are.
-  location: [...STATUS, "locations", "system", "keys"],
-  plan: ["automation", "request", "summary"],
+  // A partition was not there when it was due: nothing moved, but what needs somebody did.
+  deadline_missed: ["cell", "summary"],
+  freshness: ["freshness", "summary"],
+  alert: ["alerts", "alert", "notices", "summary", "audit"],
+  job: ["jobs", "audit"],
+  pause: [...STATUS, "pauses", "queue", "pools", "tasks", "task", "automation", "audit"],
+  location: [...STATUS, "locations", "system", "keys", "evaluators", "audit"],
+  plan: ["automation", "request", "summary", "audit"],
 };
 
 const RUN_SCOPED = new Set(["run", "tasks"]);

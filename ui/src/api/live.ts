@@ -8,7 +8,7 @@ import type { LiveEvent } from "./types";
 export type LiveStatus = { state: "connecting" | "live" | "broken"; since: number | null };
 
 const SILENCE_MS = 40_000; // pings come every 15 s; two missed ones mean the stream is dead though the socket is open
-const NAMED_EVENTS = ["materialized", "task", "run", "backfill", "location", "plan", "event", "change"];
+const NAMED_EVENTS = ["materialized", "observed", "task", "run", "backfill", "location", "plan", "event", "change"];
 
 let status: LiveStatus = { state: "connecting", since: null };
 const listeners = new Set<() => void>();

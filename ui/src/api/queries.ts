@@ -2,20 +2,35 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { get, post } from "./client";
 import type {
+  AlertDetail,
+  AlertPage,
+  AlertRules,
+  AnswerPreview,
   AssetDetail,
   AssetSummary,
   AttemptDetail,
+  AuditPage,
   Automation,
+  AutomationTold,
   Backfill,
+  BackfillMatrix,
+  CancelPreview,
   CellDetail,
+  EvaluatorDetail,
+  EvaluatorList,
+  FreshnessPage,
   Graph,
   HeldBack,
   HeldRequestDetail,
+  Job,
   KeyPage,
   KeysPreview,
   Location,
   LocationDiff,
+  ParamField,
   PartitionPage,
+  PausePreview,
+  Pauses,
   Plan,
   PlanDifference,
   Pool,
@@ -23,6 +38,8 @@ import type {
   Resolved,
   RunDetail,
   RunSummary,
+  SchemeChoice,
+  SchemePreview,
   Strip,
   Summary,
   SystemStatus,
@@ -61,6 +78,14 @@ export const cell = (key: string, partition: string) =>
   queryOptions({
     queryKey: ["cell", key, partition],
     queryFn: ({ signal }) => get<CellDetail>("/asset/cell", { key, partition }, signal),
+  });
+
+/** Of the named partitions; of the whole asset where there are none. */
+export const automationDecision = (asset: string, partitions: string | undefined) =>
+  queryOptions({
+    queryKey: ["cell", asset, "automation", partitions ?? ""],
+    queryFn: ({ signal }) => get<AutomationTold>("/automation/decision", { asset, partitions, looks: 1 }, signal),
+    retry: false,
   });
 
 export const heldBack = (key: string) =>
@@ -102,6 +127,16 @@ export const previewKeys = (asked: string) =>
     retry: false,
   });
 
+/** Not among what live events renew: what is shown stays until somebody looks again, and only that is done. */
+export const schemePreview = (key: string, choice: SchemeChoice) =>
+  queryOptions({
+    queryKey: ["scheme", key, choice],
+    queryFn: () => post<SchemePreview>("/scheme/preview", { key, choice }),
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+    retry: false,
+  });
+
 export const graph = (select?: string) =>
   queryOptions({
     queryKey: ["graph", select ?? ""],
@@ -125,7 +160,7 @@ export const planDifference = (id: string, was: string) =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
-export const runs = (filter: { state?: string; offset: number; limit: number }) =>
+export const runs = (filter: { state?: string; tag?: string; offset: number; limit: number }) =>
   queryOptions({
     queryKey: ["runs", filter],
     queryFn: ({ signal }) => get<{ runs: RunSummary[]; total: number }>("/runs", filter, signal),
@@ -151,6 +186,63 @@ export const attempt = (id: number) =>
     queryFn: ({ signal }) => get<AttemptDetail>(`/attempts/${id}`, {}, signal),
   });
 
+/** What cancelling at this path would meet now. */
+export const cancelPreview = (path: string) =>
+  queryOptions({
+    queryKey: ["task", "cancel", path],
+    queryFn: ({ signal }) => get<CancelPreview>(path, {}, signal),
+    retry: false,
+  });
+
+/** What an answer would meet. Not read again by live events: what is answered is what was shown. */
+export const answerPreview = (task: number, verb: AnswerPreview["verb"]) =>
+  queryOptions({
+    queryKey: ["answer", task, verb],
+    queryFn: () => post<AnswerPreview>("/approvals/preview", { verb, tasks: [task] }),
+    placeholderData: keepPreviousData,
+    gcTime: 0,
+    retry: false,
+  });
+
+export const pauses = () =>
+  queryOptions({ queryKey: ["pauses"], queryFn: ({ signal }) => get<Pauses>("/pauses", {}, signal) });
+
+export const pausePreview = (asked: { verb: "pause" | "resume"; selection: string | null }) =>
+  queryOptions({
+    queryKey: ["pauses", "preview", asked],
+    queryFn: () => post<PausePreview>("/pauses/preview", asked),
+    retry: false,
+  });
+
+export const alerts = (filter: { state?: string; kind?: string; owner?: string }) =>
+  queryOptions({
+    queryKey: ["alerts", filter],
+    queryFn: ({ signal }) => get<AlertPage>("/alerts", { ...filter, limit: 200 }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+export const freshness = (asset?: string) =>
+  queryOptions({
+    queryKey: ["freshness", asset ?? ""],
+    queryFn: ({ signal }) => get<FreshnessPage>("/freshness", { asset }, signal),
+  });
+
+export const alert = (id: number) =>
+  queryOptions({ queryKey: ["alert", id], queryFn: ({ signal }) => get<AlertDetail>(`/alerts/${id}`, {}, signal) });
+
+export const alertRules = () =>
+  queryOptions({
+    queryKey: ["alerts", "rules"],
+    queryFn: ({ signal }) => get<AlertRules>("/alerts/rules", {}, signal),
+  });
+
+export const audit = (filter: { who?: string; action?: string; before?: string }) =>
+  queryOptions({
+    queryKey: ["audit", filter],
+    queryFn: ({ signal }) => get<AuditPage>("/audit", filter, signal),
+    placeholderData: keepPreviousData,
+  });
+
 export const backfills = () =>
   queryOptions({
     queryKey: ["backfills"],
@@ -164,11 +256,46 @@ export const backfill = (id: number) =>
     queryFn: ({ signal }) => get<Backfill>(`/backfills/${id}`, {}, signal),
   });
 
+export const backfillCells = (id: number, asked: { state?: string; offset: number; limit: number }) =>
+  queryOptions({
+    queryKey: ["backfill", id, "cells", asked],
+    queryFn: ({ signal }) => get<BackfillMatrix>(`/backfills/${id}/cells`, asked, signal),
+  });
+
 export const queue = () =>
   queryOptions({ queryKey: ["queue"], queryFn: ({ signal }) => get<Queue>("/queue", {}, signal) });
 
 export const pools = () =>
   queryOptions({ queryKey: ["pools"], queryFn: ({ signal }) => get<Pool[]>("/pools", {}, signal) });
+
+export const evaluators = () =>
+  queryOptions({
+    queryKey: ["evaluators"],
+    queryFn: ({ signal }) => get<EvaluatorList>("/evaluators", {}, signal),
+    refetchInterval: 5_000, // an evaluation that comes to nothing is no event
+  });
+
+export const evaluator = (id: number) =>
+  queryOptions({
+    queryKey: ["evaluators", id],
+    queryFn: ({ signal }) => get<EvaluatorDetail>(`/evaluators/${id}`, {}, signal),
+    refetchInterval: 5_000,
+  });
+
+export const jobs = () =>
+  queryOptions({
+    queryKey: ["jobs"],
+    queryFn: async ({ signal }) => (await get<{ jobs: Job[] }>("/jobs", {}, signal)).jobs,
+  });
+
+/** Which params such a request may give. `asked` is the body as text: an equal question is one query. */
+export const paramFields = (asked: string) =>
+  queryOptions({
+    queryKey: ["params", asked],
+    queryFn: async () => (await post<{ fields: ParamField[] }>("/plans/params", JSON.parse(asked))).fields,
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
 
 export const automation = () =>
   queryOptions({

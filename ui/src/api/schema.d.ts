@@ -56,6 +56,197 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Alerts */
+        get: operations["listAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/ack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Acknowledge */
+        post: operations["acknowledgeAlerts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/maintenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Hold Back */
+        post: operations["holdBackNotices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/maintenance/{maintenance_id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End Hold */
+        post: operations["endMaintenance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Notices */
+        get: operations["listNotices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Rules */
+        get: operations["listAlertRules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/snooze": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Snooze */
+        post: operations["snoozeAlerts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Try Rule */
+        post: operations["tryAlertRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{alert_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Alert */
+        get: operations["getAlert"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Approvals */
+        get: operations["listApprovals"];
+        put?: never;
+        /**
+         * Answer
+         * @description All that the named tasks ask, or nothing when one of them asks something else by now.
+         */
+        post: operations["answer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Preview Answer */
+        post: operations["previewAnswer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/asset": {
         parameters: {
             query?: never;
@@ -243,6 +434,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Audit */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/{entry}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo By Hand
+         * @description Of a mark or a wipe; other entries of the audit say how they are taken back.
+         */
+        post: operations["undoByHand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/automation": {
         parameters: {
             query?: never;
@@ -252,6 +480,26 @@ export interface paths {
         };
         /** Get Automation */
         get: operations["getAutomation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/automation/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Decision
+         * @description What would be decided about these partitions at an instant (default: now), were the cells as they are now.
+         */
+        get: operations["getAutomationDecision"];
         put?: never;
         post?: never;
         delete?: never;
@@ -301,10 +549,151 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** Preview Cancel Backfill */
+        get: operations["previewCancelBackfill"];
         put?: never;
         /** Cancel Backfill */
         post: operations["cancelBackfill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backfills/{backfill_id}/cells": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Backfill Cells */
+        get: operations["getBackfillCells"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backfills/{backfill_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Preview Pause Backfill */
+        get: operations["previewPauseBackfill"];
+        put?: never;
+        /** Pause Backfill */
+        post: operations["pauseBackfill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backfills/{backfill_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resume Backfill */
+        post: operations["resumeBackfill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backfills/{backfill_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Retry
+         * @description The plan of what it has not made; launching it adds a run to the backfill.
+         */
+        post: operations["planRetry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backfills/{backfill_id}/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Set Backfill */
+        post: operations["setBackfill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/by-hand": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Do By Hand */
+        post: operations["doByHand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/by-hand/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Preview By Hand */
+        post: operations["previewByHand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deadlines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Deadlines */
+        get: operations["listDeadlines"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -364,6 +753,128 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/evaluators": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Evaluators */
+        get: operations["listEvaluators"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/evaluators/{evaluator_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Evaluator */
+        get: operations["getEvaluator"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/evaluators/{evaluator_id}/cursor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Set Cursor */
+        post: operations["setCursor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/evaluators/{evaluator_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pause Evaluator */
+        post: operations["pauseEvaluator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/evaluators/{evaluator_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resume Evaluator */
+        post: operations["resumeEvaluator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/evaluators/{evaluator_id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run Evaluator
+         * @description Evaluate it now.
+         */
+        post: operations["runEvaluator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Report Events */
+        post: operations["reportEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events/stream": {
         parameters: {
             query?: never;
@@ -373,6 +884,23 @@ export interface paths {
         };
         /** Stream Events */
         get: operations["streamEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/freshness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Freshness */
+        get: operations["listFreshness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -432,6 +960,147 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Jobs */
+        get: operations["listJobs"];
+        put?: never;
+        /** Add Job */
+        post: operations["addJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Preview Job */
+        post: operations["previewJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Job */
+        get: operations["getJob"];
+        put?: never;
+        post?: never;
+        /** Remove Job */
+        delete: operations["removeJob"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{name}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pause Job */
+        post: operations["pauseJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{name}/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Job
+         * @description What it asks for now; launch the plan with the tags and the lane of the answer.
+         */
+        post: operations["planJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resume Job */
+        post: operations["resumeJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lanes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Lanes */
+        get: operations["listLanes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lanes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set Lane */
+        put: operations["setLane"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/locations": {
         parameters: {
             query?: never;
@@ -483,6 +1152,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pauses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Pauses */
+        get: operations["listPauses"];
+        put?: never;
+        /** Pause Or Resume */
+        post: operations["pauseOrResume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pauses/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Preview Pause */
+        post: operations["previewPause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans": {
         parameters: {
             query?: never;
@@ -494,6 +1198,26 @@ export interface paths {
         put?: never;
         /** Create Plan */
         post: operations["createPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/params": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Params
+         * @description Which params the request may give, with their types and defaults.
+         */
+        post: operations["planParams"];
         delete?: never;
         options?: never;
         head?: never;
@@ -714,7 +1438,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** Preview Cancel Run */
+        get: operations["previewCancelRun"];
         put?: never;
         /** Cancel Run */
         post: operations["cancelRun"];
@@ -820,6 +1545,44 @@ export interface paths {
         get: operations["getTask"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{task_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Preview Cancel Task */
+        get: operations["previewCancelTask"];
+        put?: never;
+        /** Cancel Task */
+        post: operations["cancelTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{task_id}/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Task Rerun
+         * @description The plan that makes a task's cells again; launch it as any other.
+         */
+        post: operations["planTaskRerun"];
         delete?: never;
         options?: never;
         head?: never;
@@ -961,6 +1724,176 @@ export interface components {
             /** Passed Over */
             passed_over: number;
         };
+        /** AckRequest */
+        AckRequest: {
+            /** Ids */
+            ids: number[];
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+        };
+        /** AlertDetail */
+        AlertDetail: {
+            alert: components["schemas"]["AlertView"];
+            /** Detail */
+            detail: {
+                [key: string]: unknown;
+            };
+            /** Notices */
+            notices: components["schemas"]["NoticeView"][];
+        };
+        /** AlertPage */
+        AlertPage: {
+            /** Alerts */
+            alerts: components["schemas"]["AlertView"][];
+            /** Total */
+            total: number;
+        };
+        /** AlertRules */
+        AlertRules: {
+            /** Maintenance */
+            maintenance: components["schemas"]["MaintenanceView"][];
+            /** Owners */
+            owners: components["schemas"]["OwnerView"][];
+            /** Rules */
+            rules: components["schemas"]["RuleView"][];
+        };
+        /**
+         * AlertView
+         * @description One cause. `text` tells it in words; `told` notices were sent of it, `undelivered` ones were given up.
+         */
+        AlertView: {
+            /** Acked At */
+            acked_at: string | null;
+            /** Acked By */
+            acked_by: string | null;
+            /** Asset */
+            asset: string | null;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * First At
+             * Format: date-time
+             */
+            first_at: string;
+            /** Id */
+            id: number;
+            /** Kind */
+            kind: string;
+            /**
+             * Last At
+             * Format: date-time
+             */
+            last_at: string;
+            /** Note */
+            note: string;
+            /** Owners */
+            owners: string[];
+            /** Partition */
+            partition: string | null;
+            /** Rules */
+            rules: string[];
+            /** Run Id */
+            run_id: number | null;
+            /** Runbook */
+            runbook: string | null;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warning" | "critical";
+            /** Snoozed By */
+            snoozed_by: string | null;
+            /** Snoozed Until */
+            snoozed_until: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "acknowledged" | "snoozed" | "ended";
+            /** Subject */
+            subject: string;
+            /** Task Id */
+            task_id: number | null;
+            /** Text */
+            text: string;
+            /** Times */
+            times: number;
+            /** Told */
+            told: number;
+            /** Undelivered */
+            undelivered: number;
+        };
+        /**
+         * AlertsChanged
+         * @description `ids` changed; the others that were named had ended, or were so before.
+         */
+        AlertsChanged: {
+            /** Ids */
+            ids: number[];
+        };
+        /**
+         * AnswerConfirm
+         * @description `questions` repeats the ids that were shown, all of each task. A rejection says why.
+         */
+        AnswerConfirm: {
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /** Questions */
+            questions: string[];
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "approve" | "reject";
+        };
+        /** AnswerDone */
+        AnswerDone: {
+            /** Tasks */
+            tasks: number[];
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "approve" | "reject";
+        };
+        /**
+         * AnswerPreview
+         * @description `below` tasks of the same runs hear of a rejection by their trigger rules.
+         */
+        AnswerPreview: {
+            /** Below */
+            below: number;
+            /** Cli */
+            cli: string;
+            /** Questions */
+            questions: components["schemas"]["Question"][];
+            /** Sentence */
+            sentence: string;
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "approve" | "reject";
+        };
+        /**
+         * AnswerRequest
+         * @description An answer for whole tasks: all that they ask.
+         */
+        AnswerRequest: {
+            /** Tasks */
+            tasks: number[];
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "approve" | "reject";
+        };
         /**
          * ApproveRequest
          * @description `revision` and `confirm_cells` repeat what was shown: a request that was not read is not approved (law 6).
@@ -970,6 +1903,37 @@ export interface components {
             confirm_cells: number;
             /** Revision */
             revision: number;
+        };
+        /**
+         * AskedView
+         * @description A request of an evaluation; `state` is open, launched, nothing or refused, `text` why.
+         */
+        AskedView: {
+            /**
+             * Asked At
+             * Format: date-time
+             */
+            asked_at: string;
+            /** Evaluation */
+            evaluation: number;
+            /** Id */
+            id: number;
+            /** Key */
+            key: string | null;
+            /** Partitions */
+            partitions: string | null;
+            /** Request */
+            request: {
+                [key: string]: unknown;
+            };
+            /** Run Id */
+            run_id: number | null;
+            /** Selection */
+            selection: string;
+            /** State */
+            state: string;
+            /** Text */
+            text: string;
         };
         /**
          * AssetChange
@@ -1047,6 +2011,8 @@ export interface components {
             /** Pools */
             pools: components["schemas"]["PoolUseView"][];
             retries: components["schemas"]["RetryView"];
+            /** Set Aside */
+            set_aside: components["schemas"]["SetAsideView"][];
             /** Tags */
             tags: {
                 [key: string]: string;
@@ -1178,6 +2144,48 @@ export interface components {
             worker: string | null;
         };
         /**
+         * AuditEntry
+         * @description `text` says what was done in words, `detail` as values: cells stand there as sets. `undo` is the command that takes it
+         *     back, null when nothing does; `undone_by` says who did.
+         */
+        AuditEntry: {
+            /** Action */
+            action: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Detail */
+            detail: {
+                [key: string]: unknown;
+            };
+            /** Id */
+            id: number;
+            /** Reason */
+            reason: string;
+            /** Text */
+            text: string;
+            /** Undo */
+            undo: string | null;
+            /** Undone At */
+            undone_at: string | null;
+            /** Undone By */
+            undone_by: string | null;
+            /** Who */
+            who: string;
+        };
+        /**
+         * AuditPage
+         * @description Newest first; `before` asks for the next page, null at the end.
+         */
+        AuditPage: {
+            /** Before */
+            before: number | null;
+            /** Entries */
+            entries: components["schemas"]["AuditEntry"][];
+        };
+        /**
          * AutomationPage
          * @description `waiting` are requests above the limit, `faults` what could not be decided, `requests` those that were made lately.
          */
@@ -1191,7 +2199,10 @@ export interface components {
             /** Waiting */
             waiting: components["schemas"]["RequestView"][];
         };
-        /** AutomationRequestView */
+        /**
+         * AutomationRequestView
+         * @description `tree` is what held of the condition when it asked; None where no condition did (new code, an answer of a person).
+         */
         AutomationRequestView: {
             /**
              * At
@@ -1206,11 +2217,36 @@ export interface components {
             partition: string;
             /** Run Id */
             run_id: number | null;
+            tree: components["schemas"]["PartView"] | null;
         };
-        /** AutomationView */
+        /**
+         * AutomationTold
+         * @description What automation would decide about partitions of an asset at an instant, were the cells as they are now.
+         */
+        AutomationTold: {
+            /** Asset */
+            asset: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Cells */
+            cells: components["schemas"]["CellDecision"][];
+            /** Condition */
+            condition: string | null;
+            /** Next Looks */
+            next_looks: components["schemas"]["LookView"][];
+            /** Zone */
+            zone: string;
+        };
+        /**
+         * AutomationView
+         * @description `condition` is what people wrote after `automation=`.
+         */
         AutomationView: {
-            /** Type */
-            type: string;
+            /** Condition */
+            condition: string;
         };
         /** BackfillList */
         BackfillList: {
@@ -1219,8 +2255,51 @@ export interface components {
             /** Total */
             total: number;
         };
-        /** BackfillView */
+        /**
+         * BackfillMatrix
+         * @description A page of the cells of a backfill: partitions (of all assets, oldest first) by assets. `total` partitions match.
+         */
+        BackfillMatrix: {
+            /** Offset */
+            offset: number;
+            /** Partitions */
+            partitions: string[];
+            /** Rows */
+            rows: components["schemas"]["MatrixRow"][];
+            /** Total */
+            total: number;
+        };
+        /**
+         * BackfillSettings
+         * @description What to change; what is left out stays. `max_active` null: no limit but the pools'.
+         */
+        BackfillSettings: {
+            /** Max Active */
+            max_active?: number | null;
+            /**
+             * Priority
+             * @default 0
+             */
+            priority: number;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
+         * BackfillView
+         * @description `run_ids` in order: the first, and one for each retry; `run_id` is the last. `pausable` is false for backfills of older
+         *     versions. `unmade` cells failed, could not start or were cancelled: a retry makes them. `cells_per_s` is the rate of the last
+         *     ten minutes, `eta_s` the rest at that rate; null while paused and while there is nothing to tell by.
+         */
         BackfillView: {
+            /** Cancelling */
+            cancelling: boolean;
+            /** Cells */
+            cells: number;
+            /** Cells Per S */
+            cells_per_s: number | null;
             /**
              * Created At
              * Format: date-time
@@ -1238,16 +2317,35 @@ export interface components {
             max_active: number | null;
             /** Name */
             name: string;
+            /**
+             * Order
+             * @enum {string}
+             */
+            order: "oldest" | "newest";
             /** Partitions Text */
             partitions_text: string;
+            /** Pausable */
+            pausable: boolean;
+            /** Paused At */
+            paused_at: string | null;
+            /** Paused By */
+            paused_by: string | null;
+            /** Pending */
+            pending: number;
+            /** Priority */
+            priority: number;
             /** Progress */
             progress: components["schemas"]["AssetProgress"][];
             /** Run Id */
             run_id: number | null;
+            /** Run Ids */
+            run_ids: number[];
             /** Selection */
             selection: string;
             /** State */
             state: string;
+            /** Unmade */
+            unmade: number;
         };
         /**
          * Blocked
@@ -1287,6 +2385,138 @@ export interface components {
             /** Start */
             start: string | null;
         };
+        /**
+         * ByHandAsset
+         * @description `published` and `failed` count what its cells are now.
+         */
+        ByHandAsset: {
+            /** Cells */
+            cells: number;
+            /** Failed */
+            failed: number;
+            /** Key */
+            key: string;
+            /** Partitions */
+            partitions: string;
+            /** Published */
+            published: number;
+        };
+        /**
+         * ByHandConfirm
+         * @description `confirm_cells` repeats the count that was shown.
+         */
+        ByHandConfirm: {
+            /** Confirm Cells */
+            confirm_cells: number;
+            /**
+             * Data
+             * @description With `wipe`: their files of the lake may be collected, too
+             * @default false
+             */
+            data: boolean;
+            /** Data Version */
+            data_version?: string | null;
+            /** Location */
+            location?: string | null;
+            /**
+             * Partitions
+             * @description A partition selection; "all" for the whole history
+             */
+            partitions: string;
+            /** Reason */
+            reason: string;
+            /** Selection */
+            selection: string;
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "materialized" | "failed" | "wipe";
+        };
+        /**
+         * ByHandDone
+         * @description `entry` is the one of the audit, by which it is taken back; `passed_over` cells were attempted or changed since.
+         */
+        ByHandDone: {
+            /** Cells */
+            cells: number;
+            /** Entry */
+            entry: number;
+            /** Passed Over */
+            passed_over: number;
+        };
+        /** ByHandPreview */
+        ByHandPreview: {
+            /** Assets */
+            assets: components["schemas"]["ByHandAsset"][];
+            /** Cells */
+            cells: number;
+            /** Cli */
+            cli: string;
+            /** Sentence */
+            sentence: string;
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "materialized" | "failed" | "wipe";
+        };
+        /**
+         * ByHandRequest
+         * @description `data_version` and `location` go with `materialized` alone; without them: a version of its own, and where the data were.
+         */
+        ByHandRequest: {
+            /**
+             * Data
+             * @description With `wipe`: their files of the lake may be collected, too
+             * @default false
+             */
+            data: boolean;
+            /** Data Version */
+            data_version?: string | null;
+            /** Location */
+            location?: string | null;
+            /**
+             * Partitions
+             * @description A partition selection; "all" for the whole history
+             */
+            partitions: string;
+            /** Selection */
+            selection: string;
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "materialized" | "failed" | "wipe";
+        };
+        /**
+         * CancelPreview
+         * @description What cancelling would meet now, or pausing a backfill: `at_once` tasks end (or wait), `running` ones are asked to stop (or
+         *     go on), `below` wait for a task that is cancelled alone and hear of it by their trigger rule. `cli` does the same.
+         */
+        CancelPreview: {
+            /** At Once */
+            at_once: number;
+            /** Below */
+            below: number;
+            /** Cli */
+            cli: string;
+            /** Running */
+            running: number;
+            /** Sentence */
+            sentence: string;
+        };
+        /**
+         * CancelRequest
+         * @description Why; kept in the audit. May be left out.
+         */
+        CancelRequest: {
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
         /** CauseView */
         CauseView: {
             /** By */
@@ -1302,6 +2532,23 @@ export interface components {
             key: string;
             /** Partition */
             partition: string;
+        };
+        /**
+         * CellDecision
+         * @description asks: it would be asked for now; asked: its condition holds, and this very state has asked before; waits: for an upstream
+         *     that is being made; owned: an open task makes it already; rests: its condition does not hold.
+         */
+        CellDecision: {
+            /**
+             * Decision
+             * @enum {string}
+             */
+            decision: "asks" | "asked" | "waits" | "owned" | "rests";
+            /** Partition */
+            partition: string;
+            /** Sentence */
+            sentence: string;
+            tree: components["schemas"]["PartView"];
         };
         /** CellDetail */
         CellDetail: {
@@ -1360,7 +2607,8 @@ export interface components {
         };
         /**
          * ChangedAsset
-         * @description `kind` says how: a likely rename stands in `added` and `removed` too. `lines` are sentences.
+         * @description `kind` says how: a likely rename stands in `added` and `removed` too. `lines` are sentences. `partitions`: they changed,
+         *     so that there is something to choose.
          */
         ChangedAsset: {
             impact: components["schemas"]["ImpactView"] | null;
@@ -1373,6 +2621,8 @@ export interface components {
             kind: "added" | "removed" | "changed" | "settings" | "below";
             /** Lines */
             lines: string[];
+            /** Partitions */
+            partitions: boolean;
         };
         /** CheckResult */
         CheckResult: {
@@ -1464,9 +2714,12 @@ export interface components {
         };
         /**
          * ConsumerView
-         * @description `on_code_change` is ignore or rebuild; `limit` the asset's own limit of cells a request, null: the deployment's.
+         * @description `condition` is what people wrote, null without; `next_look_at` when time next may make it true. `on_code_change` is ignore
+         *     or rebuild; `limit` the asset's own limit of cells a request, null: the deployment's.
          */
         ConsumerView: {
+            /** Condition */
+            condition: string | null;
             /** Key */
             key: string;
             /** Last Reason */
@@ -1475,10 +2728,10 @@ export interface components {
             last_requested_at: string | null;
             /** Limit */
             limit: number | null;
+            /** Next Look At */
+            next_look_at: string | null;
             /** On Code Change */
             on_code_change: string;
-            /** Type */
-            type: string;
             /** Upstream */
             upstream: string[];
         };
@@ -1495,6 +2748,60 @@ export interface components {
             tasks: number;
             /** Text */
             text: string;
+        };
+        /** DeadlineList */
+        DeadlineList: {
+            /** Deadlines */
+            deadlines: components["schemas"]["DeadlineView"][];
+            /** Total */
+            total: number;
+        };
+        /**
+         * DeadlineView
+         * @description `missed_at` is when the miss was seen, `made_at` when the partition came after all; null: not yet. `spent` says who
+         *     took the seconds from when it was asked for until it came, or until now; `consumed` in words.
+         */
+        DeadlineView: {
+            /** Asset */
+            asset: string;
+            /** Consumed */
+            consumed: string;
+            /**
+             * Due At
+             * Format: date-time
+             */
+            due_at: string;
+            /** Made At */
+            made_at: string | null;
+            /** Missed At */
+            missed_at: string | null;
+            /** Partition */
+            partition: string;
+            /** Run Id */
+            run_id: number;
+            /** Spent */
+            spent: {
+                [key: string]: number;
+            };
+            /** Task Id */
+            task_id: number;
+            /** Task State */
+            task_state: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * DeleteRequest
+         * @description What retired assets held and their history go for good.
+         */
+        DeleteRequest: {
+            /** Keys */
+            keys: string[];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "delete";
         };
         /** DimensionView */
         DimensionView: {
@@ -1588,6 +2895,186 @@ export interface components {
             text: string;
         };
         /**
+         * EvaluationView
+         * @description One that asked for something, said why not, or failed. `log` is the end of what it printed.
+         */
+        EvaluationView: {
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /** Error */
+            error: string | null;
+            /** Log */
+            log: string | null;
+            /** Number */
+            number: number;
+            /** Outcome */
+            outcome: string;
+            /** Started At */
+            started_at: string | null;
+            /** Text */
+            text: string;
+            /** Tick At */
+            tick_at: string | null;
+            /** Traceback */
+            traceback: string | null;
+        };
+        /** EvaluatorChange */
+        EvaluatorChange: {
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
+         * EvaluatorCursor
+         * @description `cursor` of null: as at first.
+         */
+        EvaluatorCursor: {
+            /** Cursor */
+            cursor?: string | null;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /** EvaluatorDetail */
+        EvaluatorDetail: {
+            /** Asked */
+            asked: components["schemas"]["AskedView"][];
+            /** Evaluations */
+            evaluations: components["schemas"]["EvaluationView"][];
+            evaluator: components["schemas"]["EvaluatorView"];
+        };
+        /** EvaluatorList */
+        EvaluatorList: {
+            /** Evaluators */
+            evaluators: components["schemas"]["EvaluatorView"][];
+        };
+        /**
+         * EvaluatorResume
+         * @description Which ticks that passed meanwhile are evaluated; null: as the schedule itself says.
+         */
+        EvaluatorResume: {
+            /** Catch Up */
+            catch_up?: ("none" | "latest" | "all") | null;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
+         * EvaluatorView
+         * @description `state` is one of ok, failing, running, paused, waiting (due, and nobody is there to evaluate it), retired; `text` says
+         *     more. `next_at` is null while it is paused or retired; `ticks` are the next ticks of a schedule, and `clock_changes` those of
+         *     them whose local day has a clock change. `missed` ticks have passed since it was paused.
+         */
+        EvaluatorView: {
+            /** About */
+            about: string;
+            /** Clock Changes */
+            clock_changes: string[];
+            /** Cursor */
+            cursor: string | null;
+            /** Description */
+            description: string;
+            /** Error */
+            error: string | null;
+            /** Failures */
+            failures: number;
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "observe" | "schedule" | "sensor";
+            /** Last */
+            last: string;
+            /** Last At */
+            last_at: string | null;
+            /** Last Ms */
+            last_ms: number | null;
+            /** Location */
+            location: string;
+            /** Missed */
+            missed: number;
+            /** Name */
+            name: string;
+            /** Next At */
+            next_at: string | null;
+            /** Owner */
+            owner: string | null;
+            /** State */
+            state: string;
+            /** Text */
+            text: string;
+            /** Ticks */
+            ticks: string[];
+            /** Timing */
+            timing: string;
+            /** Tz */
+            tz: string | null;
+        };
+        /**
+         * EventBatch
+         * @description All of these or none.
+         */
+        EventBatch: {
+            /** Events */
+            events: components["schemas"]["EventReport"][];
+            /**
+             * Key Expires In S
+             * @description For so many seconds a repeat by the key is known as one
+             * @default 604800
+             */
+            key_expires_in_s: number;
+            /**
+             * Scope
+             * @description Whose keys these are; keys of other scopes are others
+             * @default
+             */
+            scope: string;
+        };
+        /**
+         * EventReport
+         * @description A partition of an external asset that is observed holds this data version.
+         */
+        EventReport: {
+            /** Asset */
+            asset: string;
+            /**
+             * Data Time
+             * @description Up to when the data are complete
+             */
+            data_time?: string | null;
+            /** Data Version */
+            data_version: string;
+            /**
+             * Key
+             * @description A repeat of it changes nothing
+             */
+            key?: string | null;
+            /**
+             * Metadata
+             * @description At most 64 KB as JSON
+             */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Partition
+             * @description The stored key; "" for an asset without partitions
+             * @default
+             */
+            partition: string;
+        };
+        /**
          * FaultView
          * @description What automation could not decide: `subject` names the asset or the run, `events` wait until `next_at`.
          */
@@ -1644,6 +3131,58 @@ export interface components {
             window_end: string | null;
             /** Window Start */
             window_start: string | null;
+        };
+        /**
+         * FreshnessPage
+         * @description What is late comes first, then the least of budget; misses of the last 30 days, the newest first.
+         */
+        FreshnessPage: {
+            /** Misses */
+            misses: components["schemas"]["MissView"][];
+            /** Policies */
+            policies: components["schemas"]["FreshnessView"][];
+        };
+        /**
+         * FreshnessView
+         * @description `due_at` is when the data was to be there (of one that is late), or is to be next; `fresh_to` up to when there is data;
+         *     `awaited` the partition that is late. `late_s` and `budget_s` count over the last `over_s` seconds; both are null without an
+         *     objective. `burn` names the window within which the error budget burns too fast.
+         */
+        FreshnessView: {
+            /** Asset */
+            asset: string;
+            /** Awaited */
+            awaited: string | null;
+            /** Budget S */
+            budget_s: number | null;
+            /** Burn */
+            burn: string | null;
+            /** Burn Since */
+            burn_since: string | null;
+            /** Due At */
+            due_at: string | null;
+            /** Fresh To */
+            fresh_to: string | null;
+            /** Late S */
+            late_s: number | null;
+            /** Objective */
+            objective: number | null;
+            /** Over S */
+            over_s: number | null;
+            /** Policy */
+            policy: string;
+            /** Sentence */
+            sentence: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "unknown" | "fresh" | "late";
         };
         /** GraphEdge */
         GraphEdge: {
@@ -1710,6 +3249,8 @@ export interface components {
         };
         /** HolderView */
         HolderView: {
+            /** Lane */
+            lane: string;
             /** Run Id */
             run_id: number;
             /**
@@ -1726,13 +3267,18 @@ export interface components {
         };
         /**
          * IdentityConfirmed
-         * @description A request, and the hash of the preview that it was shown with.
+         * @description A request, and the hash of the preview that it was shown with; `reason` is kept in the audit.
          */
         IdentityConfirmed: {
             /** Hash */
             hash: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
             /** Request */
-            request: components["schemas"]["RenameRequest"] | components["schemas"]["MoveRequest"] | components["schemas"]["RetireRequest"];
+            request: components["schemas"]["RenameRequest"] | components["schemas"]["MoveRequest"] | components["schemas"]["RetireRequest"] | components["schemas"]["DeleteRequest"];
         };
         /**
          * IdentityLine
@@ -1763,7 +3309,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "rename" | "move" | "retire";
+            kind: "rename" | "move" | "retire" | "delete";
         };
         /**
          * ImpactView
@@ -1789,6 +3335,244 @@ export interface components {
             name: string;
             /** Upstream */
             upstream: string;
+        };
+        /** JobChange */
+        JobChange: {
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
+         * JobConfirm
+         * @description `replace`: in the place of one of this name.
+         */
+        JobConfirm: {
+            /** Cron */
+            cron?: string | null;
+            /**
+             * Downstream
+             * @default false
+             */
+            downstream: boolean;
+            /** Lane */
+            lane?: string | null;
+            /** Max Cells */
+            max_cells?: number | null;
+            /**
+             * Mode
+             * @default [
+             *       "missing",
+             *       "failed",
+             *       "stale"
+             *     ]
+             */
+            mode: ("missing" | "failed" | "stale" | "all")[];
+            /** Name */
+            name: string;
+            /** Params */
+            params?: {
+                [key: string]: unknown;
+            };
+            /** Partitions */
+            partitions?: string | null;
+            /**
+             * Replace
+             * @default false
+             */
+            replace: boolean;
+            /** Selection */
+            selection: string;
+            /** Tags */
+            tags?: {
+                [key: string]: string;
+            };
+            /** Tz */
+            tz?: string | null;
+            /**
+             * Upstream
+             * @default false
+             */
+            upstream: boolean;
+        };
+        /** JobList */
+        JobList: {
+            /** Jobs */
+            jobs: components["schemas"]["JobView"][];
+        };
+        /**
+         * JobPlan
+         * @description The plan of a job as of now; launch it with its `tags` and `lane`.
+         */
+        JobPlan: {
+            /** Lane */
+            lane: string;
+            plan: components["schemas"]["PlanView"];
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * JobPreview
+         * @description `plan` is what it would ask for now, `ticks` its next fire times, `clock_changes` those of them on whose local day the
+         *     clocks change; `exists`: there is one of this name.
+         */
+        JobPreview: {
+            /** Cli */
+            cli: string;
+            /** Clock Changes */
+            clock_changes: string[];
+            /** Exists */
+            exists: boolean;
+            plan: components["schemas"]["PlanView"];
+            /** Sentence */
+            sentence: string;
+            /** Ticks */
+            ticks: string[];
+        };
+        /** JobRemoved */
+        JobRemoved: {
+            /** Name */
+            name: string;
+        };
+        /**
+         * JobRequest
+         * @description `cron` and `tz` (an IANA zone) go together; without them the job runs by hand. A tick of more than `max_cells` cells asks
+         *     for nothing (null: as the configuration says of automation). Without `lane`: scheduled.
+         */
+        JobRequest: {
+            /** Cron */
+            cron?: string | null;
+            /**
+             * Downstream
+             * @default false
+             */
+            downstream: boolean;
+            /** Lane */
+            lane?: string | null;
+            /** Max Cells */
+            max_cells?: number | null;
+            /**
+             * Mode
+             * @default [
+             *       "missing",
+             *       "failed",
+             *       "stale"
+             *     ]
+             */
+            mode: ("missing" | "failed" | "stale" | "all")[];
+            /** Name */
+            name: string;
+            /** Params */
+            params?: {
+                [key: string]: unknown;
+            };
+            /** Partitions */
+            partitions?: string | null;
+            /** Selection */
+            selection: string;
+            /** Tags */
+            tags?: {
+                [key: string]: string;
+            };
+            /** Tz */
+            tz?: string | null;
+            /**
+             * Upstream
+             * @default false
+             */
+            upstream: boolean;
+        };
+        /**
+         * JobResume
+         * @description Of the ticks that passed meanwhile: `none` is heeded, or the `latest`.
+         */
+        JobResume: {
+            /**
+             * Catch Up
+             * @default none
+             * @enum {string}
+             */
+            catch_up: "none" | "latest";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
+         * JobRun
+         * @description `params` for this time, over those of the job.
+         */
+        JobRun: {
+            /** Params */
+            params?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * JobView
+         * @description `next_at` is null without a schedule and while it is paused; `ticks` are the next fire times whether or not it is, and
+         *     `clock_changes` those of them on whose local day the clocks change. `missed` ticks passed since it was paused.
+         */
+        JobView: {
+            /** Clock Changes */
+            clock_changes: string[];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Cron */
+            cron: string | null;
+            /** Downstream */
+            downstream: boolean;
+            /** Lane */
+            lane: string;
+            /** Last Note */
+            last_note: string | null;
+            /** Last Run */
+            last_run: number | null;
+            /** Last Tick */
+            last_tick: string | null;
+            /** Max Cells */
+            max_cells: number | null;
+            /** Missed */
+            missed: number;
+            /** Mode */
+            mode: string[];
+            /** Name */
+            name: string;
+            /** Next At */
+            next_at: string | null;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /** Partitions */
+            partitions: string | null;
+            /** Pause Reason */
+            pause_reason: string | null;
+            /** Paused At */
+            paused_at: string | null;
+            /** Paused By */
+            paused_by: string | null;
+            /** Selection */
+            selection: string;
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+            /** Ticks */
+            ticks: string[];
+            /** Tz */
+            tz: string | null;
+            /** Upstream */
+            upstream: boolean;
         };
         JsonValue: unknown;
         /** KeyPage */
@@ -1920,6 +3704,37 @@ export interface components {
             /** Scheme */
             scheme: string;
         };
+        /**
+         * LaneSetting
+         * @description What shall change; null leaves it as it is.
+         */
+        LaneSetting: {
+            /** Reserved */
+            reserved?: number | null;
+            /** Weight */
+            weight?: number | null;
+        };
+        /**
+         * LaneView
+         * @description `active` tasks hold slots, `waiting` ones are ready and have none. `share` is what the lane is due of each pool in which
+         *     all lanes wait that wait now.
+         */
+        LaneView: {
+            /** Active */
+            active: number;
+            /** Name */
+            name: string;
+            /** Parties */
+            parties: components["schemas"]["PartyView"][];
+            /** Reserved */
+            reserved: number;
+            /** Share */
+            share: number;
+            /** Waiting */
+            waiting: number;
+            /** Weight */
+            weight: number;
+        };
         /** LastCheck */
         LastCheck: {
             /**
@@ -1938,15 +3753,42 @@ export interface components {
         };
         /**
          * LaunchRequest
-         * @description `confirm_cells` repeats the count that was shown: a plan that was not read is not launched (law 6).
+         * @description `confirm_cells` repeats the count that was shown: a plan that was not read is not launched (law 6). `name`, `max_active`
+         *     (tasks at once), `priority` and `order` (which partitions first) make it a backfill, or are of it. Without `lane` it goes in
+         *     the lane interactive, a backfill in the lane backfill. `reason` is kept in the audit.
+         *     After `timeout_s` what of the run has not ended is stopped. `tags` say what the run is for: runs are found by them.
          */
         LaunchRequest: {
             /** Confirm Cells */
             confirm_cells: number;
+            /** Lane */
+            lane?: string | null;
             /** Max Active */
             max_active?: number | null;
             /** Name */
             name?: string | null;
+            /**
+             * Order
+             * @default oldest
+             * @enum {string}
+             */
+            order: "oldest" | "newest";
+            /**
+             * Priority
+             * @default 0
+             */
+            priority: number;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Tags */
+            tags?: {
+                [key: string]: string;
+            };
+            /** Timeout S */
+            timeout_s?: number | null;
         };
         /** LaunchView */
         LaunchView: {
@@ -1973,7 +3815,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "materialized" | "task" | "run" | "backfill" | "location" | "plan";
+            kind: "materialized" | "observed" | "task" | "run" | "backfill" | "location" | "plan" | "deadline_missed" | "pause" | "alert" | "freshness" | "job";
             /** Partition */
             partition: string | null;
             /** Run Id */
@@ -2061,6 +3903,98 @@ export interface components {
             /** Next Offset */
             next_offset: number;
         };
+        /**
+         * LookView
+         * @description `local` is in the zone of the cron or the scheme; `clock_changes` when the offset is not that of the look before.
+         */
+        LookView: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Clock Changes */
+            clock_changes: boolean;
+            /** Local */
+            local: string;
+        };
+        /** MadeMaintenance */
+        MadeMaintenance: {
+            /** Id */
+            id: number;
+        };
+        /**
+         * MaintenanceView
+         * @description `id` null: it stands in partita.toml. `ends_at` null: it is not open now.
+         */
+        MaintenanceView: {
+            /** By */
+            by: string | null;
+            /** Ends At */
+            ends_at: string | null;
+            /** Id */
+            id: number | null;
+            /** Name */
+            name: string;
+            /** Reason */
+            reason: string;
+            /** Selection */
+            selection: string;
+            /** Starts At */
+            starts_at: string | null;
+        };
+        /**
+         * MatrixRow
+         * @description Per partition of the page the state, and the task that it is of; null where the asset has no such cell here.
+         */
+        MatrixRow: {
+            /** Asset */
+            asset: string;
+            /** States */
+            states: (string | null)[];
+            /** Tasks */
+            tasks: (number | null)[];
+        };
+        /**
+         * MissView
+         * @description A time in which an asset was late; `until_at` null: it is. `spent` says who took the seconds since `counted_from`.
+         */
+        MissView: {
+            /** Asset */
+            asset: string;
+            /**
+             * Counted From
+             * Format: date-time
+             */
+            counted_from: string;
+            /**
+             * From At
+             * Format: date-time
+             */
+            from_at: string;
+            /** Partition */
+            partition: string | null;
+            /** Spent */
+            spent: {
+                [key: string]: number;
+            };
+            /** Text */
+            text: string;
+            /** Until At */
+            until_at: string | null;
+        };
+        /**
+         * MissedView
+         * @description What automation would ask for of an asset once it is resumed.
+         */
+        MissedView: {
+            /** Asset */
+            asset: string;
+            /** Count */
+            count: number;
+            /** Partitions */
+            partitions: string;
+        };
         /** ModuleView */
         ModuleView: {
             /** Error */
@@ -2111,6 +4045,18 @@ export interface components {
             /** Mapping */
             mapping: string;
         };
+        /** NewMaintenance */
+        NewMaintenance: {
+            /** For S */
+            for_s: number;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Selection */
+            selection: string;
+        };
         /**
          * NotLaunched
          * @description A launch that was refused; `difference` when the plan is not what was shown any more, else null.
@@ -2118,6 +4064,96 @@ export interface components {
         NotLaunched: {
             difference: components["schemas"]["PlanDifference"] | null;
             error: components["schemas"]["Problem"];
+        };
+        /**
+         * NoticeList
+         * @description Newest first.
+         */
+        NoticeList: {
+            /** Notices */
+            notices: components["schemas"]["NoticeView"][];
+        };
+        /**
+         * NoticeView
+         * @description `target` is a place in partita.toml and `scheme` what kind of address stands there: the address itself is never shown.
+         */
+        NoticeView: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Due At
+             * Format: date-time
+             */
+            due_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Error */
+            error: string | null;
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "problem" | "recovery" | "test";
+            /** Rule */
+            rule: string;
+            /** Scheme */
+            scheme: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "sent" | "failed" | "dropped";
+            /** Target */
+            target: string;
+            /** Tries */
+            tries: number;
+        };
+        /** OneEvent */
+        OneEvent: {
+            /** Asset */
+            asset: string;
+            /**
+             * Data Time
+             * @description Up to when the data are complete
+             */
+            data_time?: string | null;
+            /** Data Version */
+            data_version: string;
+            /**
+             * Key
+             * @description A repeat of it changes nothing
+             */
+            key?: string | null;
+            /**
+             * Key Expires In S
+             * @description For so many seconds a repeat by the key is known as one
+             * @default 604800
+             */
+            key_expires_in_s: number;
+            /**
+             * Metadata
+             * @description At most 64 KB as JSON
+             */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Partition
+             * @description The stored key; "" for an asset without partitions
+             * @default
+             */
+            partition: string;
+            /**
+             * Scope
+             * @description Whose keys these are; keys of other scopes are others
+             * @default
+             */
+            scope: string;
         };
         /** OpenTask */
         OpenTask: {
@@ -2128,6 +4164,55 @@ export interface components {
             run_id: number;
             /** State */
             state: string;
+        };
+        /** OwnerView */
+        OwnerView: {
+            /** Name */
+            name: string;
+            /** Runbook */
+            runbook: string | null;
+            /** Targets */
+            targets: components["schemas"]["TargetView"][];
+        };
+        /**
+         * ParamField
+         * @description A field of a params model. `type` is string, integer, number, boolean or json; `choices` of an enum of texts.
+         */
+        ParamField: {
+            /** Assets */
+            assets: string[];
+            /** Choices */
+            choices: string[] | null;
+            /** Default */
+            default: unknown;
+            /** Description */
+            description: string;
+            /** Name */
+            name: string;
+            /** Required */
+            required: boolean;
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "string" | "integer" | "number" | "boolean" | "json";
+        };
+        /** ParamFields */
+        ParamFields: {
+            /** Fields */
+            fields: components["schemas"]["ParamField"][];
+        };
+        /**
+         * PartView
+         * @description One node of a condition: what it says, whether it holds, and its parts.
+         */
+        PartView: {
+            /** Holds */
+            holds: boolean;
+            /** Parts */
+            parts: components["schemas"]["PartView"][];
+            /** Text */
+            text: string;
         };
         /** PartitionItem */
         PartitionItem: {
@@ -2175,6 +4260,111 @@ export interface components {
             start: string | null;
             /** Tz */
             tz: string | null;
+        };
+        /**
+         * PartyView
+         * @description Who shares a lane: `by:` a person, `backfill:` an id, or `owner:` of assets; "" for what has none of these.
+         */
+        PartyView: {
+            /** Active */
+            active: number;
+            /** Key */
+            key: string;
+            /** Waiting */
+            waiting: number;
+        };
+        /**
+         * PauseConfirm
+         * @description `confirm_assets` repeats how many assets were shown. Of a resume: `catch_up` says what is asked for of what was missed (of
+         *     each asset the latest partition, all, or none); with `pace` all of it is one backfill of so many tasks at a time.
+         */
+        PauseConfirm: {
+            /**
+             * Catch Up
+             * @default all
+             * @enum {string}
+             */
+            catch_up: "none" | "latest" | "all";
+            /** Confirm Assets */
+            confirm_assets: number;
+            /** Pace */
+            pace?: number | null;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Selection */
+            selection: string | null;
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "pause" | "resume";
+        };
+        /**
+         * PausePreview
+         * @description `assets` are those that the verb would change, in whole steps; `waiting` tasks would wait (or no longer wait), `running`
+         *     ones end as they will. `missed` is what automation would ask for after a resume. `cli` does the same.
+         */
+        PausePreview: {
+            /** Assets */
+            assets: string[];
+            /** Cli */
+            cli: string;
+            /** Everything */
+            everything: boolean;
+            /** Missed */
+            missed: components["schemas"]["MissedView"][];
+            /** Running */
+            running: number;
+            /** Sentence */
+            sentence: string;
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "pause" | "resume";
+            /** Waiting */
+            waiting: number;
+        };
+        /**
+         * PauseRequest
+         * @description `selection` null: everything, also what comes later.
+         */
+        PauseRequest: {
+            /** Selection */
+            selection: string | null;
+            /**
+             * Verb
+             * @enum {string}
+             */
+            verb: "pause" | "resume";
+        };
+        /**
+         * PauseView
+         * @description `key` is null for the pause of everything.
+         */
+        PauseView: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** By */
+            by: string;
+            /** Key */
+            key: string | null;
+            /** Reason */
+            reason: string;
+            /** Text */
+            text: string;
+        };
+        /** PausesView */
+        PausesView: {
+            /** Assets */
+            assets: components["schemas"]["PauseView"][];
+            everything: components["schemas"]["PauseView"] | null;
         };
         /** PinView */
         PinView: {
@@ -2277,7 +4467,10 @@ export interface components {
              */
             upstream: boolean;
         };
-        /** PlanView */
+        /**
+         * PlanView
+         * @description What would run and why. `params` are those of the request; `warnings` hold nothing back.
+         */
         PlanView: {
             /**
              * As Of
@@ -2314,14 +4507,36 @@ export interface components {
             joined: number;
             /** Nothing To Do */
             nothing_to_do: boolean;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
             /** Pools */
             pools: components["schemas"]["PoolPressure"][];
             /** Sentence */
             sentence: string;
             /** Task Count */
             task_count: number;
+            /** Warnings */
+            warnings: components["schemas"]["PlanWarning"][];
             /** Waves */
             waves: components["schemas"]["PlanWave"][];
+        };
+        /**
+         * PlanWarning
+         * @description What to know before launching; it holds nothing back. `resource` is the class that is used, "" for none.
+         */
+        PlanWarning: {
+            /** Assets */
+            assets: string[];
+            /** Fix */
+            fix: string;
+            /** Resource */
+            resource: string;
+            /** Tasks */
+            tasks: number;
+            /** Text */
+            text: string;
         };
         /**
          * PlanWave
@@ -2352,9 +4567,14 @@ export interface components {
         };
         /**
          * PoolSize
-         * @description How many slots a pool shall have.
+         * @description How many slots a pool shall have; `reason` is kept in the audit.
          */
         PoolSize: {
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
             /** Slots */
             slots: number;
         };
@@ -2423,6 +4643,39 @@ export interface components {
             rows: number | null;
             /** Run Id */
             run_id: number | null;
+        };
+        /**
+         * Question
+         * @description One open question. `id` names it as it was shown: asked anew, it is another. When `until` passes the task fails.
+         */
+        Question: {
+            /** Id */
+            id: string;
+            /** Partitions */
+            partitions: string;
+            /** Question */
+            question: string;
+            /** Run */
+            run: number;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Step */
+            step: string;
+            /** Task */
+            task: number;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+        };
+        /** QuestionList */
+        QuestionList: {
+            /** Questions */
+            questions: components["schemas"]["Question"][];
         };
         /** QueueView */
         QueueView: {
@@ -2548,6 +4801,11 @@ export interface components {
         RequestDetail: {
             /** Assets */
             assets: components["schemas"]["RequestAsset"][];
+            /**
+             * Before
+             * @description Cells that automation had asked for before because of the same run; they count
+             */
+            before: number;
             /** By Reason */
             by_reason: {
                 [key: string]: number;
@@ -2611,6 +4869,11 @@ export interface components {
         RequestView: {
             /** Assets */
             assets: components["schemas"]["RequestAsset"][];
+            /**
+             * Before
+             * @description Cells that automation had asked for before because of the same run; they count
+             */
+            before: number;
             /** By Reason */
             by_reason: {
                 [key: string]: number;
@@ -2694,7 +4957,38 @@ export interface components {
             /** Max Retries */
             max_retries: number;
         };
-        /** RunDetail */
+        /**
+         * RuleView
+         * @description `targets` empty: the owners of the assets are told. Durations in seconds.
+         */
+        RuleView: {
+            /** Assets */
+            assets: string;
+            /** Blocked After S */
+            blocked_after_s: number;
+            /** Error */
+            error: string | null;
+            /** Every S */
+            every_s: number;
+            /** Name */
+            name: string;
+            /** On */
+            on: string[];
+            /** Owner */
+            owner: string | null;
+            /** Recovery */
+            recovery: boolean;
+            /** Severity */
+            severity: string;
+            /** Targets */
+            targets: components["schemas"]["TargetView"][];
+            /** Wait S */
+            wait_s: number;
+        };
+        /**
+         * RunDetail
+         * @description `times_out_at` is when what has not ended by then is stopped; null: it may take as long as it does.
+         */
         RunDetail: {
             /** Asset Keys */
             asset_keys: string[];
@@ -2713,6 +5007,10 @@ export interface components {
             finished_at: string | null;
             /** Id */
             id: number;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
             /** Plan Hash */
             plan_hash: string;
             /** Snapshots */
@@ -2721,12 +5019,22 @@ export interface components {
             started_at: string | null;
             /** State */
             state: string;
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
             /** Tallies */
             tallies: {
                 [key: string]: number;
             };
             /** Task Count */
             task_count: number;
+            /** Timed Out At */
+            timed_out_at: string | null;
+            /** Times Out At */
+            times_out_at: string | null;
+            /** Waits */
+            waits: components["schemas"]["RunWait"][];
         };
         /** RunList */
         RunList: {
@@ -2735,6 +5043,11 @@ export interface components {
             /** Total */
             total: number;
         };
+        /**
+         * RunState
+         * @enum {string}
+         */
+        RunState: "running" | "success" | "failed" | "cancelled";
         /** RunSummary */
         RunSummary: {
             /** Asset Keys */
@@ -2756,12 +5069,40 @@ export interface components {
             started_at: string | null;
             /** State */
             state: string;
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
             /** Tallies */
             tallies: {
                 [key: string]: number;
             };
             /** Task Count */
             task_count: number;
+        };
+        /**
+         * RunWait
+         * @description Tasks of a run that do not run for one reason. `side`: who keeps them: `limits` what is scheduled, `workers` what is queued
+         *     (S-151). `state` is `in_progress` for cells that another run makes. `task` is one of them.
+         */
+        RunWait: {
+            /** Code */
+            code: string | null;
+            /** Run */
+            run: number | null;
+            /**
+             * Side
+             * @enum {string}
+             */
+            side: "limits" | "workers" | "upstream" | "time" | "outside" | "person";
+            /** State */
+            state: string;
+            /** Task */
+            task: number | null;
+            /** Tasks */
+            tasks: number;
+            /** Text */
+            text: string;
         };
         /**
          * SchemeChoiceView
@@ -2854,12 +5195,44 @@ export interface components {
             /** Versions */
             versions: string[];
         };
+        /**
+         * SetAsideView
+         * @description Published cells of an asset that a change of its partition scheme set aside; `scheme` is the one they were made under.
+         */
+        SetAsideView: {
+            /** Cells */
+            cells: number;
+            /**
+             * Moved At
+             * Format: date-time
+             */
+            moved_at: string;
+            /**
+             * Present
+             * @description Whether it is the scheme of now: they were set aside by a restart
+             */
+            present: boolean;
+            /** Scheme */
+            scheme: string;
+        };
         /** SlotTime */
         SlotTime: {
             /** Makespan S */
             makespan_s: number;
             /** Slots */
             slots: number;
+        };
+        /** SnoozeRequest */
+        SnoozeRequest: {
+            /** For S */
+            for_s: number;
+            /** Ids */
+            ids: number[];
+            /**
+             * Note
+             * @default
+             */
+            note: string;
         };
         /** Strip */
         Strip: {
@@ -2912,6 +5285,44 @@ export interface components {
             duties: components["schemas"]["DutyView"][];
             /** Version */
             version: string;
+        };
+        /**
+         * TakenEvent
+         * @description `observed`: the partition holds another version than before, and consumers follow; `unchanged`: it held it already;
+         *     `replaced`: a later event of the same batch says otherwise. A repeat gets the answer of the first.
+         */
+        TakenEvent: {
+            /** Asset */
+            asset: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Data Version */
+            data_version: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "observed" | "unchanged" | "replaced";
+            /** Partition */
+            partition: string;
+        };
+        /**
+         * TakenEvents
+         * @description In the order of what was sent.
+         */
+        TakenEvents: {
+            /** Events */
+            events: components["schemas"]["TakenEvent"][];
+        };
+        /** TargetView */
+        TargetView: {
+            /** Name */
+            name: string;
+            /** Scheme */
+            scheme: string;
         };
         /**
          * TaskCellView
@@ -2985,6 +5396,30 @@ export interface components {
             total: number;
         };
         /**
+         * TaskRerun
+         * @description The plan that makes the cells of a task again, and what to ask for to plan it once more.
+         */
+        TaskRerun: {
+            /** Downstream */
+            downstream: boolean;
+            /** Partitions */
+            partitions: string | null;
+            plan: components["schemas"]["PlanView"];
+            /** Selection */
+            selection: string;
+        };
+        /**
+         * TaskRerunRequest
+         * @description `downstream`: with what depends on the task's cells, as far as they come out other.
+         */
+        TaskRerunRequest: {
+            /**
+             * Downstream
+             * @default false
+             */
+            downstream: boolean;
+        };
+        /**
          * TaskRow
          * @description `outcome_text` says why a task that succeeded published nothing new; null for all others.
          */
@@ -3030,6 +5465,25 @@ export interface components {
             wave: number;
             /** Worker */
             worker: string | null;
+        };
+        /**
+         * TaskState
+         * @description The states of a task (DESIGN section 1); the last six are terminal.
+         * @enum {string}
+         */
+        TaskState: "none" | "scheduled" | "queued" | "running" | "deferred" | "up_for_retry" | "awaiting_input" | "success" | "failed" | "upstream_failed" | "skipped" | "removed" | "cancelled";
+        /**
+         * TriedRule
+         * @description The notices that were put: their states tell whether they arrived.
+         */
+        TriedRule: {
+            /** Ids */
+            ids: number[];
+        };
+        /** TryRule */
+        TryRule: {
+            /** Rule */
+            rule: string;
         };
         /** Verdict */
         Verdict: {
@@ -3198,6 +5652,400 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AcceptedView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listAlerts: {
+        parameters: {
+            query?: {
+                /** @description `open`: nobody knows of it yet; `unended`: its cause is not over, whoever knows of it */
+                state?: "open" | "acknowledged" | "snoozed" | "ended" | "unended" | "all";
+                kind?: string | null;
+                owner?: string | null;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertPage"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    acknowledgeAlerts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AckRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertsChanged"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    holdBackNotices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMaintenance"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeMaintenance"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    endMaintenance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                maintenance_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listNotices: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoticeList"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listAlertRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRules"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    snoozeAlerts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SnoozeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertsChanged"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    tryAlertRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TryRule"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriedRule"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    getAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertDetail"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listApprovals: {
+        parameters: {
+            query?: {
+                run?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuestionList"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    answer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerConfirm"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnswerDone"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewAnswer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnswerPreview"];
                 };
             };
             /** @description Client Error */
@@ -3579,6 +6427,71 @@ export interface operations {
             };
         };
     };
+    listAudit: {
+        parameters: {
+            query?: {
+                who?: string | null;
+                action?: string | null;
+                before?: number | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    undoByHand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                entry: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ByHandDone"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     getAutomation: {
         parameters: {
             query?: never;
@@ -3595,6 +6508,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AutomationPage"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    getAutomationDecision: {
+        parameters: {
+            query: {
+                asset: string;
+                partitions?: string | null;
+                at?: string | null;
+                looks?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationTold"];
                 };
             };
             /** @description Client Error */
@@ -3671,7 +6618,7 @@ export interface operations {
             };
         };
     };
-    cancelBackfill: {
+    previewCancelBackfill: {
         parameters: {
             query?: never;
             header?: never;
@@ -3688,7 +6635,353 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/json": components["schemas"]["CancelPreview"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    cancelBackfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                backfill_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CancelRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
                     "application/json": components["schemas"]["BackfillView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    getBackfillCells: {
+        parameters: {
+            query?: {
+                state?: string[] | null;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                backfill_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillMatrix"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewPauseBackfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                backfill_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelPreview"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    pauseBackfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                backfill_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CancelRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    resumeBackfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                backfill_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CancelRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    planRetry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                backfill_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    setBackfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                backfill_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BackfillSettings"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    doByHand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ByHandConfirm"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ByHandDone"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewByHand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ByHandRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ByHandPreview"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listDeadlines: {
+        parameters: {
+            query?: {
+                /** @description Only partitions that are still not there, or every miss */
+                state?: "late" | "all";
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadlineList"];
                 };
             };
             /** @description Client Error */
@@ -3877,6 +7170,276 @@ export interface operations {
             };
         };
     };
+    listEvaluators: {
+        parameters: {
+            query?: {
+                /** @description Only these */
+                kind?: ("observe" | "schedule" | "sensor") | null;
+                /** @description Those too that no active version defines */
+                retired?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluatorList"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    getEvaluator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evaluator_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluatorDetail"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    setCursor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evaluator_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvaluatorCursor"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluatorView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    pauseEvaluator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evaluator_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EvaluatorChange"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluatorView"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    resumeEvaluator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evaluator_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EvaluatorResume"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluatorView"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    runEvaluator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evaluator_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluatorView"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    reportEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OneEvent"] | components["schemas"]["EventBatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TakenEvents"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     streamEvents: {
         parameters: {
             query?: never;
@@ -3893,6 +7456,38 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["LiveEvent"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listFreshness: {
+        parameters: {
+            query?: {
+                /** @description Only this asset's */
+                asset?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FreshnessPage"];
                 };
             };
             /** @description Client Error */
@@ -3979,7 +7574,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RenameRequest"] | components["schemas"]["MoveRequest"] | components["schemas"]["RetireRequest"];
+                "application/json": components["schemas"]["RenameRequest"] | components["schemas"]["MoveRequest"] | components["schemas"]["RetireRequest"] | components["schemas"]["DeleteRequest"];
             };
         };
         responses: {
@@ -3990,6 +7585,363 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IdentityPreview"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listJobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobList"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    addJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobConfirm"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobView"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobPreview"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    getJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    removeJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["JobChange"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobRemoved"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    pauseJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["JobChange"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobView"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    planJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["JobRun"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobPlan"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    resumeJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["JobResume"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobView"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listLanes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LaneView"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    setLane: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LaneSetting"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LaneView"];
                 };
             };
             /** @description Client Error */
@@ -4094,6 +8046,110 @@ export interface operations {
             };
         };
     };
+    listPauses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PausesView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    pauseOrResume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PauseConfirm"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PausePreview"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewPause: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PauseRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PausePreview"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     createPlan: {
         parameters: {
             query?: never;
@@ -4114,6 +8170,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlanView"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    planParams: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ParamFields"];
                 };
             };
             /** @description Client Error */
@@ -4484,7 +8573,9 @@ export interface operations {
     listRuns: {
         parameters: {
             query?: {
-                state?: string | null;
+                state?: components["schemas"]["RunState"] | null;
+                /** @description NAME=VALUE; repeat it for runs with all of them */
+                tag?: string[] | null;
                 offset?: number;
                 limit?: number;
             };
@@ -4545,7 +8636,7 @@ export interface operations {
             };
         };
     };
-    cancelRun: {
+    previewCancelRun: {
         parameters: {
             query?: never;
             header?: never;
@@ -4555,6 +8646,41 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelPreview"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    cancelRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CancelRequest"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -4579,7 +8705,7 @@ export interface operations {
     listTasks: {
         parameters: {
             query?: {
-                state?: string | null;
+                state?: components["schemas"]["TaskState"] | null;
                 asset?: string | null;
                 offset?: number;
                 limit?: number;
@@ -4754,6 +8880,107 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskDetail"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewCancelTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelPreview"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    cancelTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CancelRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDetail"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    planTaskRerun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskRerunRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskRerun"];
                 };
             };
             /** @description Client Error */

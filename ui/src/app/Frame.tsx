@@ -2,6 +2,7 @@
 import { Outlet } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { TipLayer } from "../design/Tip";
+import { PauseBar } from "../views/Pause";
 import { useKeys } from "./keys";
 import { Rail } from "./Rail";
 import { TopBar } from "./TopBar";
@@ -21,6 +22,7 @@ export function Frame() {
       <Rail />
       <TopBar onSearch={() => setOverlay("palette")} onKeys={() => setOverlay("keys")} />
       <main id="main" tabIndex={-1}>
+        <PauseBar />
         <Suspense fallback={null}>
           <Outlet />
         </Suspense>

@@ -19,6 +19,8 @@ const TITLES: Record<string, [string, string]> = {
   automation: ["Automation", "/automation"],
   locations: ["Locations", "/locations"],
   system: ["System", "/system"],
+  audit: ["Audit", "/audit"],
+  alerts: ["Alerts", "/alerts"],
 };
 
 function Path() {

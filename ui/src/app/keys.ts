@@ -10,6 +10,7 @@ export const JUMPS = {
   b: { to: "/backfills", label: "Backfills" },
   q: { to: "/queue", label: "Queue" },
   u: { to: "/automation", label: "Automation" },
+  t: { to: "/alerts", label: "Alerts" },
   l: { to: "/locations", label: "Locations" },
   s: { to: "/system", label: "System" },
 } as const;

@@ -21,7 +21,7 @@ const assets = createRoute({
 const asset = createRoute({
   getParentRoute: () => root,
   path: "/asset",
-  validateSearch: only("key", "sel", "cell", "lo", "hi", "year", "state", "as"),
+  validateSearch: only("key", "sel", "cell", "lo", "hi", "year", "state", "as", "scheme"),
   component: lazyRouteComponent(() => import("../views/asset/Asset"), "Asset"),
 });
 const graph = createRoute({
@@ -33,13 +33,26 @@ const graph = createRoute({
 const plan = createRoute({
   getParentRoute: () => root,
   path: "/plan",
-  validateSearch: only("id", "selection", "partitions", "mode", "upstream", "downstream", "as", "reason", "was"),
+  validateSearch: only(
+    "id",
+    "selection",
+    "partitions",
+    "mode",
+    "upstream",
+    "downstream",
+    "as",
+    "params",
+    "tags",
+    "lane",
+    "reason",
+    "was",
+  ),
   component: lazyRouteComponent(() => import("../views/PlanPreview"), "PlanPreview"),
 });
 const runs = createRoute({
   getParentRoute: () => root,
   path: "/runs",
-  validateSearch: only("state", "page"),
+  validateSearch: only("state", "tag", "page"),
   component: lazyRouteComponent(() => import("../views/Runs"), "Runs"),
 });
 const run = createRoute({
@@ -56,7 +69,8 @@ const backfills = createRoute({
 const backfill = createRoute({
   getParentRoute: () => root,
   path: "/backfills/$backfillId",
-  component: lazyRouteComponent(() => import("../views/BackfillPage"), "BackfillPage"),
+  validateSearch: only("task", "attempt", "line", "q", "level", "state"),
+  component: lazyRouteComponent(() => import("../views/backfill/BackfillPage"), "BackfillPage"),
 });
 const queue = createRoute({
   getParentRoute: () => root,
@@ -66,7 +80,7 @@ const queue = createRoute({
 const automation = createRoute({
   getParentRoute: () => root,
   path: "/automation",
-  validateSearch: only("request"),
+  validateSearch: only("show", "request", "job", "evaluator"),
   component: lazyRouteComponent(() => import("../views/AutomationView"), "AutomationView"),
 });
 const locations = createRoute({
@@ -79,6 +93,20 @@ const system = createRoute({
   getParentRoute: () => root,
   path: "/system",
   component: lazyRouteComponent(() => import("../views/System"), "System"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: "/audit",
+  validateSearch: only("who", "action", "before"),
+  component: lazyRouteComponent(() => import("../views/Audit"), "Audit"),
+});
+
+const alerts = createRoute({
+  getParentRoute: () => root,
+  path: "/alerts",
+  validateSearch: only("state", "kind", "owner", "open"),
+  component: lazyRouteComponent(() => import("../views/Alerts"), "Alerts"),
 });
 
 export const router = createRouter({
@@ -96,6 +124,8 @@ export const router = createRouter({
     automation,
     locations,
     system,
+    audit,
+    alerts,
   ]),
   basepath: BASE_PATH || "/",
   parseSearch,

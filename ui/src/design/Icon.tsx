@@ -27,6 +27,7 @@ const PATHS = {
   fit: "M2.5 6v-3.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",
   reload: "M13 5.5A5.4 5.4 0 1 0 13.4 9M13.3 2.5v3.2h-3.2",
   stop: "M4 4h8v8H4z",
+  pause: "M5.5 3.5v9M10.5 3.5v9",
   link: "M6.8 9.2a2.4 2.4 0 0 0 3.4 0l2.4-2.4a2.4 2.4 0 0 0-3.4-3.4l-.9.9M9.2 6.8a2.4 2.4 0 0 0-3.4 0L3.4 9.2a2.4 2.4 0 0 0 3.4 3.4l.9-.9",
   table: "M2.5 3h11v10h-11zM2.5 6.3h11M6.2 6.3V13",
   database:
@@ -34,7 +35,6 @@ const PATHS = {
 } as const;
 
 export type IconName = keyof typeof PATHS;
-export const ICON_PATHS: Record<IconName, string> = PATHS;
 
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (

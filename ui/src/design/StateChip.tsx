@@ -1,6 +1,8 @@
 // A state as glyph and word, alone, with a count, or as a filter; and the stacked mini bar of counts.
+
 import type { CellState, Counts } from "../api/types";
 import { count } from "../lib/format";
+import { FilterChip } from "./FilterChip";
 import { StateGlyph } from "./StateGlyph";
 import { BAR_ORDER, entries, LOOKS, lookKey, totalOf, wordOf } from "./states";
 
@@ -27,19 +29,17 @@ export function StateCounts({ counts, active, onPick, label }: FilterProps) {
     <fieldset className="chips" aria-label={label}>
       {entries(counts).map(([state, n]) =>
         onPick ? (
-          <button
+          <FilterChip
             key={state}
-            type="button"
-            className="chip boxed"
+            picked={active === state}
+            onPick={() => onPick(active === state ? null : state)}
+            glyph={state}
+            n={n}
+            tip={LOOKS[state].means}
             data-state={state}
-            aria-pressed={active === state}
-            data-tip={LOOKS[state].means}
-            onClick={() => onPick(active === state ? null : state)}
           >
-            <StateGlyph state={state} />
-            <span className="n">{count(n)}</span>
             {LOOKS[state].word}
-          </button>
+          </FilterChip>
         ) : (
           <span key={state} className="chip boxed" data-state={state} data-tip={LOOKS[state].means}>
             <StateGlyph state={state} />

@@ -1,14 +1,13 @@
 // What a node is: its counts, neighbours, and what can be done from here.
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { post } from "../api/client";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { asset as assetQuery } from "../api/queries";
-import type { Graph, Plan } from "../api/types";
-import { Problem } from "../design/Feedback";
+import type { Graph } from "../api/types";
 import { Icon } from "../design/Icon";
 import { MiniBar, StateCounts } from "../design/StateChip";
 import { plural } from "../lib/format";
-import { planSearch, requestFrom } from "../plan/request";
+import { usePlanPreview } from "../plan/preview";
+import { planSearch } from "../plan/request";
 import type { DrawnNode } from "./model";
 
 type Props = {
@@ -110,22 +109,18 @@ function Verdict({ assetKey }: { assetKey: string }) {
 }
 
 function PlanNode({ assetKey }: { assetKey: string }) {
-  const navigate = useNavigate();
-  const preview = useMutation({
-    mutationFn: (search: ReturnType<typeof planSearch>) => post<Plan>("/plans", requestFrom(search)),
-    onSuccess: (plan, search) => navigate({ to: "/plan", search: { ...search, id: String(plan.id) } }),
-  });
+  const { preview, refused } = usePlanPreview();
   return (
     <>
       <button
         type="button"
         className="btn primary"
         data-testid="preview-plan"
-        onClick={() => preview.mutate(planSearch({ selection: assetKey, as: "backfill" }))}
+        onClick={() => preview(planSearch({ selection: assetKey, as: "backfill" }))}
       >
         Preview plan
       </button>
-      {preview.error && <Problem error={preview.error} />}
+      {refused}
     </>
   );
 }

@@ -9,8 +9,11 @@ import { Problem } from "../design/Feedback";
 import { StateGlyph } from "../design/StateGlyph";
 import { useNow } from "../lib/clock";
 import { count, duration, plural } from "../lib/format";
+import { PausedNote } from "../views/Pause";
 import { Estimate } from "./Estimate";
-import type { PlanSearch } from "./request";
+import { Params } from "./Params";
+import { type PlanSearch, tagsOf } from "./request";
+import { Warnings } from "./Warnings";
 
 type Props = {
   plan: Plan;
@@ -27,14 +30,19 @@ export function LaunchPanel({ plan, search, onChange, onChanged, changed, error 
   const navigate = useNavigate();
   const [name, setName] = useState("");
   const [maxActive, setMaxActive] = useState("");
+  const [tags, setTags] = useState(search.tags ?? "");
   const now = useNow(5);
-  const asBackfill = search.as !== "run";
+  const [newest, setNewest] = useState(false);
+  const asBackfill = search.as === "backfill" || (search.as !== "run" && search.as !== "retry");
   const launch = useMutation({
     mutationFn: () =>
       post<{ run_id: number; backfill_id: number | null }>(`/plans/${plan.id}/launch`, {
         confirm_cells: plan.cell_count,
         name: asBackfill && name ? name : undefined,
         max_active: asBackfill && maxActive ? Number(maxActive) : undefined,
+        order: asBackfill && newest ? "newest" : undefined,
+        tags: tagsOf(tags),
+        lane: search.lane,
       }),
     onSuccess: ({ run_id, backfill_id }) =>
       backfill_id === null
@@ -50,6 +58,8 @@ export function LaunchPanel({ plan, search, onChange, onChanged, changed, error 
   return (
     <aside className="launch panel" aria-label="Launch">
       <Options search={search} onChange={onChange} />
+      <Params search={search} onChange={onChange} />
+      <PausedNote keys={plan.assets.map((one) => one.key)} />
       {asBackfill && !plan.nothing_to_do && (
         <div className="launch-fields">
           <label>
@@ -72,8 +82,25 @@ export function LaunchPanel({ plan, search, onChange, onChanged, changed, error 
               onChange={(event) => setMaxActive(event.target.value.replace(/\D/g, ""))}
             />
           </label>
+          <label className="check" data-tip="Of the partitions that are ready at the same time. Otherwise the oldest.">
+            <input type="checkbox" checked={newest} onChange={(event) => setNewest(event.target.checked)} />
+            Newest partitions first
+          </label>
         </div>
       )}
+      {!plan.nothing_to_do && (
+        <label className="param" data-tip="What the run is for: NAME=VALUE, several by commas. Runs are found by it.">
+          <span className="quiet">Tags</span>
+          <input
+            className="field"
+            value={tags}
+            placeholder="ticket=DATA-7"
+            data-testid="run-tags"
+            onChange={(event) => setTags(event.target.value)}
+          />
+        </label>
+      )}
+      {!(asBackfill && maxActive) && <Warnings plan={plan} />}
       {plan.nothing_to_do ? (
         <Nothing plan={plan} search={search} onChange={onChange} />
       ) : expired ? (

@@ -1,6 +1,8 @@
 // What a plan will do and what it will not: the sentence, reasons that filter, waves as columns, assets, the blocked.
+
 import { Link } from "@tanstack/react-router";
 import type { Plan, PlanAsset } from "../api/types";
+import { FilterChip } from "../design/FilterChip";
 import { StateGlyph } from "../design/StateGlyph";
 import { count, duration, plural } from "../lib/format";
 import { filterByReason, reasonLook, reasonsOf } from "./reasons";
@@ -17,19 +19,17 @@ export function PlanBody({ plan, reason, onReason }: Props) {
       </p>
       <fieldset className="chips" aria-label="Filter by reason">
         {reasonsOf(plan.by_reason).map(([code, n]) => (
-          <button
+          <FilterChip
             key={code}
-            type="button"
-            className="chip boxed"
+            picked={reason === code}
+            onPick={() => onReason(reason === code ? null : code)}
+            glyph={reasonLook(code).state}
+            n={n}
             data-testid="plan-reason"
             data-reason={code}
-            aria-pressed={reason === code}
-            onClick={() => onReason(reason === code ? null : code)}
           >
-            <StateGlyph state={reasonLook(code).state} />
-            <span className="n">{count(n)}</span>
             {reasonLook(code).word}
-          </button>
+          </FilterChip>
         ))}
         {plan.joined > 0 && (
           <span

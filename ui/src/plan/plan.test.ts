@@ -24,8 +24,10 @@ describe("plan request in the URL", () => {
       partitions: "2013-01-01..2013-01-31",
       as: "backfill",
       downstream: true,
+      params: { floor: 3 },
     });
     expect(requestFrom(search)).toEqual({
+      params: { floor: 3 },
       selection: "raw/flights",
       partitions: "2013-01-01..2013-01-31",
       mode: ["missing", "failed", "stale"],

@@ -8,6 +8,11 @@ export type PlanSearch = {
   upstream?: string;
   downstream?: string;
   as?: string;
+  /** JSON. */
+  params?: string;
+  /** As people write them: `a=1, b=2`. */
+  tags?: string;
+  lane?: string;
 };
 
 const NEEDED: PlanRequest["mode"] = ["missing", "failed", "stale"];
@@ -19,6 +24,7 @@ export function planSearch(request: {
   mode?: PlanRequest["mode"];
   upstream?: boolean;
   downstream?: boolean;
+  params?: Record<string, unknown>;
 }): PlanSearch {
   return {
     selection: request.selection,
@@ -27,7 +33,40 @@ export function planSearch(request: {
     mode: request.mode && request.mode.join() !== NEEDED.join() ? request.mode.join() : undefined,
     upstream: request.upstream ? "1" : undefined,
     downstream: request.downstream ? "1" : undefined,
+    params: Object.keys(request.params ?? {}).length > 0 ? JSON.stringify(request.params) : undefined,
   };
+}
+
+/** None where the address holds something else: it is typed by people, too. */
+export function paramsOf(search: PlanSearch): Record<string, unknown> {
+  try {
+    const found: unknown = JSON.parse(search.params ?? "{}");
+    return found !== null && typeof found === "object" && !Array.isArray(found)
+      ? (found as Record<string, unknown>)
+      : {};
+  } catch {
+    return {};
+  }
+}
+
+/** `a=1, b=2` as tags; a part without `=` becomes a tag of that name. */
+export function tagsOf(text: string): Record<string, string> {
+  const parts = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter(Boolean);
+  return Object.fromEntries(
+    parts.map((part) => {
+      const [name, ...value] = part.split("=");
+      return [name.trim(), value.join("=").trim()];
+    }),
+  );
+}
+
+export function tagsText(tags: Record<string, string>): string {
+  return Object.entries(tags)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(", ");
 }
 
 export function requestFrom(search: PlanSearch): PlanRequest {
@@ -38,6 +77,7 @@ export function requestFrom(search: PlanSearch): PlanRequest {
     mode,
     upstream: search.upstream === "1",
     downstream: search.downstream === "1",
+    params: paramsOf(search),
     as: search.as === "run" ? "run" : "backfill",
   };
 }

@@ -12,6 +12,7 @@ export type Lane = { key: string | null; counts: Counts[] };
 
 type Props = {
   buckets: Bucket[];
+  width: number; // of the axis, in pixels
   lanes: Lane[];
   picked: readonly Interval[];
   pickedRows: ReadonlySet<string> | null;
@@ -62,7 +63,7 @@ function pickedRuns(buckets: Bucket[], picked: readonly Interval[]): [number, nu
 }
 
 export function Lanes(props: Props) {
-  const { buckets, lanes, picked, pickedRows, partitionOf, openKey, onZoom, onPan, ...on } = props;
+  const { buckets, width, lanes, picked, pickedRows, partitionOf, openKey, onZoom, onPan, ...on } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const single = lanes.length === 1 && lanes[0].key === null;
   const { root, focus, handlers } = useCells({
@@ -100,11 +101,12 @@ export function Lanes(props: Props) {
   const runs = useMemo(() => pickedRuns(buckets, picked), [buckets, picked]);
   const columns = { gridTemplateColumns: `repeat(${buckets.length}, minmax(0, 1fr))` };
   const maxWidth = buckets.length * 36;
+  const labels = Math.max(2, Math.min(14, Math.floor(Math.min(width, maxWidth) / 68)));
   return (
     <div className={`lanes${single ? " single" : ""}${picked.length > 0 ? " picking" : ""}`}>
       <div className="lane-axis" aria-hidden="true">
         <div className="lane-ticks" style={{ maxWidth }}>
-          {ticks(buckets, Math.max(2, Math.min(14, Math.floor(maxWidth / 68)))).map((tick) => (
+          {ticks(buckets, labels).map((tick) => (
             <span key={tick.index} style={{ left: `${(tick.index / buckets.length) * 100}%` }}>
               {tick.text}
             </span>

@@ -88,7 +88,8 @@ function Drawn(props: Props & { overview: Strip; width: number }) {
       ? yearWindow(overview.buckets[0].first_key, year, overview.size)
       : (props.window ?? { lo: 0, hi: overview.size });
   const span = window.hi - window.lo;
-  const wanted = daily ? Math.min(span, MAX_CELLS) : bucketCount(span, rows, width - (overview.rows ? 112 : 0));
+  const axisWidth = width - (overview.rows ? 112 : 0);
+  const wanted = daily ? Math.min(span, MAX_CELLS) : bucketCount(span, rows, axisWidth);
   const whole = span === overview.size && wanted >= overview.buckets.length && overview.rows === null;
   const detail = useQuery({
     ...stripQuery(asset.key, { lo: window.lo, hi: window.hi, buckets: wanted }),
@@ -113,13 +114,15 @@ function Drawn(props: Props & { overview: Strip; width: number }) {
           ))}
         </div>
       )}
-      <Body {...props} strip={drawn} window={window} zoomable={!daily && overview.size > 60} />
+      <Body {...props} strip={drawn} axisWidth={axisWidth} window={window} zoomable={!daily && overview.size > 60} />
     </>
   );
 }
 
-function Body(props: Props & { strip: Strip; window: Window; zoomable: boolean; overview: Strip }) {
-  const { asset, strip, text, window, zoomable, overview, onText, onDraft, onOpen, onWindow } = props;
+type BodyProps = Props & { strip: Strip; axisWidth: number; window: Window; zoomable: boolean; overview: Strip };
+
+function Body(props: BodyProps) {
+  const { asset, strip, axisWidth, text, window, zoomable, overview, onText, onDraft, onOpen, onWindow } = props;
   const [hovered, setHovered] = useState<Hovered | null>(null);
   const dims = useMemo(() => dimsOf(asset), [asset]);
   const lit = useMemo(() => litBy(text, strip, dims), [text, strip, dims]);
@@ -236,6 +239,7 @@ function Body(props: Props & { strip: Strip; window: Window; zoomable: boolean; 
         ) : (
           <Lanes
             {...shared}
+            width={axisWidth}
             lanes={
               strip.rows
                 ? strip.rows.map((row) => ({ key: row.dim_key, counts: row.buckets }))

@@ -1,16 +1,13 @@
 // What is selected, as counts and as text, and the one button. The text follows the drag, and the drag's light follows
 // the text; the API alone counts.
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useState } from "react";
-import { post } from "../api/client";
 import { resolve } from "../api/queries";
-import type { Plan } from "../api/types";
-import { Problem } from "../design/Feedback";
 import { Icon } from "../design/Icon";
 import { StateCounts } from "../design/StateChip";
 import { count } from "../lib/format";
-import { planSearch, requestFrom } from "../plan/request";
+import { usePlanPreview } from "../plan/preview";
+import { planSearch } from "../plan/request";
 
 type Props = {
   assetKey: string;
@@ -24,7 +21,6 @@ type Props = {
 const SETTLE_MS = 250;
 
 export function SelectionBar({ assetKey, text, dragging, partitioned, onText }: Props) {
-  const navigate = useNavigate();
   const [typed, setTyped] = useState<string | null>(null);
   const shown = typed ?? text;
   const settled = useDeferredValue(text);
@@ -41,10 +37,7 @@ export function SelectionBar({ assetKey, text, dragging, partitioned, onText }: 
     if (dragging) setTyped(null);
   }, [dragging]);
 
-  const preview = useMutation({
-    mutationFn: (search: ReturnType<typeof planSearch>) => post<Plan>("/plans", requestFrom(search)),
-    onSuccess: (plan, search) => navigate({ to: "/plan", search: { ...search, id: String(plan.id) } }),
-  });
+  const { preview, pending, refused } = usePlanPreview();
   const n = resolved.data && !refusal ? resolved.data.count : null;
   const many = partitioned && (n === null || n > 1);
   const message =
@@ -102,9 +95,9 @@ export function SelectionBar({ assetKey, text, dragging, partitioned, onText }: 
         type="button"
         className="btn primary big"
         data-testid="preview-plan"
-        aria-busy={preview.isPending}
+        aria-busy={pending}
         onClick={() =>
-          preview.mutate(
+          preview(
             planSearch({
               selection: assetKey,
               partitions: partitioned ? shown : undefined,
@@ -115,7 +108,7 @@ export function SelectionBar({ assetKey, text, dragging, partitioned, onText }: 
       >
         Preview plan
       </button>
-      {preview.error && <Problem error={preview.error} />}
+      {refused}
     </section>
   );
 }

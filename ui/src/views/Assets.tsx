@@ -87,7 +87,7 @@ export function Assets() {
                   </Link>
                 </Empty>
               ) : (
-                <Empty title="No assets yet" command="partita --project examples/flights dev">
+                <Empty title="No assets yet" command="partita locations">
                   Assets appear here as soon as a code location is loaded.
                 </Empty>
               )}
@@ -189,7 +189,7 @@ function Row({ asset, index, top }: { asset: AssetSummary; index: number; top: n
         {asset.group || "–"}
       </span>
       <span role="cell" className="mid">
-        {asset.automation?.type ?? "–"}
+        {asset.automation?.condition ?? "–"}
       </span>
     </Link>
   );

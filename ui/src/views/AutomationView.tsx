@@ -1,50 +1,92 @@
 // Who follows whom: what waits for a person, what cannot be decided, the consumers, and what they asked for lately.
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { automation } from "../api/queries";
+import { automation, pauses as pausesQuery } from "../api/queries";
 import type { Automation } from "../api/types";
+import { ConditionTree } from "../design/ConditionTree";
 import { Empty, Loaded } from "../design/Feedback";
 import { StateGlyph } from "../design/StateGlyph";
 import { Time } from "../design/Time";
 import { plural } from "../lib/format";
+import { Evaluators } from "./automation/Evaluators";
 import { HeldRequests } from "./automation/HeldRequests";
+import { Jobs } from "./automation/Jobs";
 import "./lists.css";
 
+const TABS = [
+  ["assets", "Assets"],
+  ["jobs", "Named jobs"],
+  ["functions", "Functions"],
+] as const;
+
 export function AutomationView() {
+  const search = useSearch({ from: "/automation" });
+  const navigate = useNavigate({ from: "/automation" });
+  const show = search.show ?? (search.job ? "jobs" : search.evaluator ? "functions" : "assets");
+  return (
+    <div className="page">
+      <header className="page-head">
+        <h1>Automation</h1>
+        <span className="segmented" role="tablist" aria-label="What is shown">
+          {TABS.map(([name, label]) => (
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              aria-selected={show === name}
+              data-testid={`show-${name}`}
+              onClick={() => void navigate({ search: { show: name === "assets" ? undefined : name } })}
+            >
+              {label}
+            </button>
+          ))}
+        </span>
+      </header>
+      <div className="page-scroll">
+        {show === "jobs" ? (
+          <Jobs
+            chosen={search.job ?? null}
+            onOpen={(job) => void navigate({ search: { show, job: job ?? undefined }, replace: true })}
+          />
+        ) : show === "functions" ? (
+          <Evaluators
+            chosen={search.evaluator ? Number(search.evaluator) : null}
+            onOpen={(id) =>
+              void navigate({ search: { show, evaluator: id === null ? undefined : String(id) }, replace: true })
+            }
+          />
+        ) : (
+          <Assets />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Assets() {
   const query = useQuery(automation());
   const search = useSearch({ from: "/automation" });
   const navigate = useNavigate({ from: "/automation" });
   const open = (id: number | null) =>
     void navigate({ search: { request: id === null ? undefined : String(id) }, replace: true });
   return (
-    <div className="page">
-      <header className="page-head">
-        <h1>Automation</h1>
-      </header>
-      <div className="page-scroll">
-        <Loaded query={query}>
-          {(value) =>
-            value.consumers.length === 0 && value.waiting.length === 0 && value.faults.length === 0 ? (
-              <Empty title="No asset is automated" command="@asset(automation=eager())">
-                An eager asset is materialized within a second of any of its upstreams. Declare it in the asset’s
-                decorator.
-              </Empty>
-            ) : (
-              <>
-                <HeldRequests
-                  list={value.waiting}
-                  chosen={search.request ? Number(search.request) : null}
-                  onOpen={open}
-                />
-                <Faults list={value.faults} />
-                <Consumers list={value.consumers} />
-                <Requests list={value.requests} />
-              </>
-            )
-          }
-        </Loaded>
-      </div>
-    </div>
+    <Loaded query={query}>
+      {(value) =>
+        value.consumers.length === 0 && value.waiting.length === 0 && value.faults.length === 0 ? (
+          <Empty title="No asset is automated" command="@asset(automation=eager())">
+            An eager asset is materialized within a second of any of its upstreams, one with on_close() when its window
+            has closed. Say so in the asset’s decorator.
+          </Empty>
+        ) : (
+          <>
+            <HeldRequests list={value.waiting} chosen={search.request ? Number(search.request) : null} onOpen={open} />
+            <Faults list={value.faults} />
+            <Consumers list={value.consumers} />
+            <Requests list={value.requests} />
+          </>
+        )
+      }
+    </Loaded>
   );
 }
 
@@ -57,31 +99,45 @@ function AssetLink({ assetKey }: { assetKey: string }) {
 }
 
 function Consumers({ list }: { list: Automation["consumers"] }) {
+  const pauses = useQuery(pausesQuery());
+  const paused = new Map(pauses.data?.assets.map((one) => [one.key, one.text]));
   return (
     <section className="section">
       <header>
-        <h2>Consumers</h2>
+        <h2>Automated assets</h2>
       </header>
       <table className="table">
         <thead>
           <tr>
             <th>Asset</th>
-            <th>Kind</th>
+            <th style={{ width: "24%" }}>When</th>
             <th>Follows</th>
+            <th>Next look</th>
             <th>Limit</th>
             <th>Last asked</th>
-            <th style={{ width: "34%" }}>Because</th>
+            <th style={{ width: "26%" }}>Because</th>
           </tr>
         </thead>
         <tbody>
           {list.map((consumer) => (
             <tr key={consumer.key} data-testid="consumer-row" data-key={consumer.key}>
               <td>
-                <AssetLink assetKey={consumer.key} />
+                <span className="row wrap">
+                  <AssetLink assetKey={consumer.key} />
+                  {paused.has(consumer.key) && (
+                    <span className="tag" data-tip={paused.get(consumer.key)}>
+                      paused
+                    </span>
+                  )}
+                </span>
               </td>
               <td>
                 <span className="row">
-                  {consumer.type !== "manual" && <span className="tag">{consumer.type}</span>}
+                  {consumer.condition !== null && (
+                    <code className="clamp" data-tip={consumer.condition}>
+                      {consumer.condition}
+                    </code>
+                  )}
                   {consumer.on_code_change === "rebuild" && (
                     <span className="tag" data-tip="Its history is made again when its code or dependencies change">
                       rebuild
@@ -95,6 +151,15 @@ function Consumers({ list }: { list: Automation["consumers"] }) {
                     <AssetLink key={key} assetKey={key} />
                   ))}
                 </span>
+              </td>
+              <td>
+                {consumer.next_look_at === null ? (
+                  <span className="quiet" data-tip="Nothing but a publication makes a difference">
+                    –
+                  </span>
+                ) : (
+                  <Time at={consumer.next_look_at} />
+                )}
               </td>
               <td className={consumer.limit === null ? "quiet" : "mid"}>{consumer.limit ?? "default"}</td>
               <td>
@@ -196,9 +261,16 @@ function Requests({ list }: { list: Automation["requests"] }) {
                   </Link>
                 </td>
                 <td className="mid">
-                  <span className="clamp" data-tip={request.cause}>
-                    {request.cause}
-                  </span>
+                  {request.tree === null ? (
+                    <span className="clamp" data-tip={request.cause}>
+                      {request.cause}
+                    </span>
+                  ) : (
+                    <details data-testid="request-tree">
+                      <summary data-tip="What of its condition held when it asked">{request.cause}</summary>
+                      <ConditionTree part={request.tree} />
+                    </details>
+                  )}
                 </td>
                 <td>
                   {request.run_id === null ? (

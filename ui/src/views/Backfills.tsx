@@ -5,6 +5,7 @@ import { backfills } from "../api/queries";
 import type { Backfill, Counts } from "../api/types";
 import { Empty, Loaded } from "../design/Feedback";
 import { MiniBar, StateChip } from "../design/StateChip";
+import { StateGlyph } from "../design/StateGlyph";
 import { addCounts } from "../design/states";
 import { Elapsed, Time } from "../design/Time";
 import { count, duration } from "../lib/format";
@@ -15,6 +16,16 @@ export function totalsOf(backfill: Backfill): { counts: Counts; total: number; d
   const total = backfill.progress.reduce((sum, each) => sum + each.total, 0);
   const done = (counts.fresh ?? 0) + (counts.unchanged ?? 0) + (counts.skipped ?? 0);
   return { counts, total, done };
+}
+
+/** A paused backfill waits outside of every slot. */
+export function Paused() {
+  return (
+    <span className="chip" data-state="paused">
+      <StateGlyph state="deferred" />
+      paused
+    </span>
+  );
 }
 
 export function Backfills() {
@@ -76,9 +87,7 @@ function Table({ list }: { list: Backfill[] }) {
                   <span className="mono">#{backfill.id}</span> {backfill.name}
                 </Link>
               </td>
-              <td>
-                <StateChip state={backfill.state} />
-              </td>
+              <td>{backfill.paused_by ? <Paused /> : <StateChip state={backfill.state} />}</td>
               <td style={{ maxWidth: 260 }}>
                 <span className="cause mono" data-tip={`${backfill.selection}\n${backfill.partitions_text}`}>
                   {backfill.selection} {backfill.partitions_text}

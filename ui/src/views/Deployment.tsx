@@ -62,7 +62,7 @@ function Diff({ diff }: { diff: LocationDiff }) {
       {(diff.assets.length > 0 || diff.checks.length > 0) && (
         <ul className="diff-assets">
           {diff.assets.map((one) => (
-            <Row key={`${one.kind}${one.key}`} one={one} />
+            <Row key={`${one.kind}${one.key}`} one={one} waiting={diff.waiting} />
           ))}
           {diff.renames.map((one) => (
             <li key={`${one.before}${one.after}`} className="quiet">
@@ -81,7 +81,7 @@ function Diff({ diff }: { diff: LocationDiff }) {
   );
 }
 
-function Row({ one }: { one: Changed }) {
+function Row({ one, waiting }: { one: Changed; waiting: boolean }) {
   const kind = KINDS[one.kind];
   return (
     <li data-testid="diff-asset" data-kind={one.kind}>
@@ -93,6 +93,11 @@ function Row({ one }: { one: Changed }) {
         ) : (
           <Link className="link mono" to="/asset" search={{ key: one.key }}>
             {one.key}
+          </Link>
+        )}
+        {one.partitions && !waiting && (
+          <Link className="link" to="/asset" search={{ key: one.key, scheme: "derive" }}>
+            Choose what becomes of its cells
           </Link>
         )}
       </p>

@@ -1,10 +1,12 @@
 // The graph: neighbourhood, folded groups, the chosen node and the form (canvas or list) all live in the URL.
+
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { graph as graphQuery } from "../api/queries";
 import type { Graph } from "../api/types";
 import { Empty, Loaded, Skeleton } from "../design/Feedback";
+import { FilterChip } from "../design/FilterChip";
 import { Icon } from "../design/Icon";
 import { SearchField } from "../design/SearchField";
 import { GraphCanvas } from "../graph/GraphCanvas";
@@ -69,7 +71,7 @@ export function GraphView() {
                   </button>
                 </Empty>
               ) : (
-                <Empty title="No assets yet" command="partita --project examples/flights dev">
+                <Empty title="No assets yet" command="partita locations">
                   The graph is drawn as soon as a code location is loaded.
                 </Empty>
               )}
@@ -151,16 +153,9 @@ function Body({ graph, search, patch }: BodyProps) {
           <fieldset className="chips" aria-label="Collapse groups">
             <span className="quiet">Collapse</span>
             {groups.map((group) => (
-              <button
-                key={group}
-                type="button"
-                className="chip boxed"
-                style={{ paddingLeft: 8 }}
-                aria-pressed={folded.has(group)}
-                onClick={() => toggle(group)}
-              >
+              <FilterChip key={group} picked={folded.has(group)} onPick={() => toggle(group)}>
                 {group}
-              </button>
+              </FilterChip>
             ))}
           </fieldset>
         )}

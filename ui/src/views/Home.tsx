@@ -22,19 +22,22 @@ export function Home() {
       </header>
       <div className="page-scroll">
         <Loaded query={query} skeleton={<Skeleton rows={8} height={28} />}>
-          {(value) =>
-            totalOf(value.counts) === 0 && value.recent_runs.length === 0 ? <First /> : <Body value={value} />
-          }
+          {(value) => (isBare(value) ? <First /> : <Body value={value} />)}
         </Loaded>
       </div>
     </div>
   );
 }
 
+/** Code that does not load is no reason to show nothing: it is among what needs somebody. */
+function isBare(value: Summary) {
+  return totalOf(value.counts) === 0 && value.recent_runs.length === 0 && value.needs_me.length === 0;
+}
+
 function First() {
   return (
-    <Empty title="Nothing is here yet" command="partita --project examples/flights dev">
-      Load a code location and its assets, their partitions and what needs you will be on this page.
+    <Empty title="Nothing is here yet" command="partita locations">
+      Once a code location is loaded, its assets, their partitions and what needs you will be on this page.
     </Empty>
   );
 }
@@ -79,6 +82,10 @@ function Body({ value }: { value: Summary }) {
         <section className="section">
           <header>
             <h2>Needs you</h2>
+            <span className="grow" />
+            <Link className="btn small" to="/alerts">
+              Show alerts
+            </Link>
           </header>
           <Needs list={value.needs_me} />
         </section>

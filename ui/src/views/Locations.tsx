@@ -35,7 +35,7 @@ export function Locations() {
             list.length > 0 ? (
               list.map((location) => <One key={location.name} location={location} focused={location.name === open} />)
             ) : (
-              <Empty title="No code location" command="partita --project examples/flights dev">
+              <Empty title="No code location" command="partita dev">
                 A code location is a set of your modules, served by a process of its own. Start one and its assets
                 appear.
               </Empty>
@@ -47,6 +47,8 @@ export function Locations() {
   );
 }
 
+const REFUSED = { state: "stale", word: "serving the version before; the new one is refused" };
+
 function One({ location, focused }: { location: Location; focused: boolean }) {
   const ref = useRef<HTMLElement>(null);
   const client = useQueryClient();
@@ -57,7 +59,13 @@ function One({ location, focused }: { location: Location; focused: boolean }) {
   useEffect(() => {
     if (focused) ref.current?.scrollIntoView({ block: "start" });
   }, [focused]);
-  const look = LOOK[location.state] ?? { state: "missing", word: location.state };
+  // Every module loads, and the version as a whole is not taken: the difference below says why.
+  const refused =
+    location.state === "broken" &&
+    location.error !== null &&
+    location.modules.length > 0 &&
+    location.modules.every((one) => one.ok);
+  const look = refused ? REFUSED : (LOOK[location.state] ?? { state: "missing", word: location.state });
   return (
     <section
       ref={ref}
@@ -88,13 +96,15 @@ function One({ location, focused }: { location: Location; focused: boolean }) {
         </button>
       </header>
       {reload.error && <Problem error={reload.error} />}
-      {location.error && (
+      {location.error && !refused && (
         <div className="module">
           <p className="tone-red row">
-            <strong className="grow">The location does not answer</strong>
+            <strong className="grow">
+              {location.state === "down" ? "The location does not answer" : "The location does not load"}
+            </strong>
             <CopyButton text={location.error} what="Copy error" label />
           </p>
-          <pre className="trace">{location.error}</pre>
+          <pre className="trace wrapped">{location.error}</pre>
         </div>
       )}
       {(location.active_version || location.address) && <Deployment location={location.name} />}

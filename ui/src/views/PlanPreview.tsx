@@ -7,6 +7,7 @@ import type { Plan } from "../api/types";
 import { Empty, Loaded, Problem, Skeleton } from "../design/Feedback";
 import { Icon } from "../design/Icon";
 import { LaunchPanel } from "../plan/LaunchPanel";
+import { Params } from "../plan/Params";
 import { PlanBody } from "../plan/PlanBody";
 import { PlanChange } from "../plan/PlanChange";
 import { type PlanSearch, requestFrom } from "../plan/request";
@@ -107,9 +108,19 @@ export function PlanPreview() {
             </Loaded>
           )
         ) : (
-          <button type="button" className="btn primary" onClick={() => again.mutate({})}>
-            Preview plan
-          </button>
+          <div className="launch-params">
+            <p className="mid">
+              Nothing is planned yet: <span className="mono">{search.selection}</span> {search.partitions}
+            </p>
+            <Params search={search} onChange={(change) => again.mutate(change)} first />
+            {again.error ? (
+              <Problem error={again.error} />
+            ) : (
+              <button type="button" className="btn" onClick={() => again.mutate({})}>
+                Preview plan with the defaults
+              </button>
+            )}
+          </div>
         )}
       </div>
     </div>

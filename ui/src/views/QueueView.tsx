@@ -1,18 +1,20 @@
 // What waits and why: tasks by state, pools with the names of who holds their slots, and each waiting task's one reason.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { pools as poolsQuery, queue as queueQuery } from "../api/queries";
+import { pauses as pausesQuery, pools as poolsQuery, queue as queueQuery } from "../api/queries";
 import type { Pool, Queue } from "../api/types";
 import { Empty, Loaded } from "../design/Feedback";
 import { StateChip, StateCounts } from "../design/StateChip";
 import { totalOf } from "../design/states";
 import { Time } from "../design/Time";
 import { count, plural } from "../lib/format";
+import { PauseButton } from "./Pause";
 import "./lists.css";
 
 export function QueueView() {
   const queue = useQuery(queueQuery());
   const pools = useQuery(poolsQuery());
+  const pauses = useQuery(pausesQuery());
   return (
     <div className="page">
       <header className="page-head">
@@ -23,6 +25,8 @@ export function QueueView() {
           </span>
         )}
         {queue.data && <StateCounts counts={queue.data.by_state} label="Open tasks by state" />}
+        <span className="grow" />
+        {pauses.data && !pauses.data.everything && <PauseButton verb="pause" selection={null} what="everything" />}
       </header>
       <div className="page-scroll">
         <section className="section">
@@ -88,6 +92,7 @@ function Pools({ list }: { list: Pool[] }) {
                   >
                     {holder.step}
                   </Link>
+                  <span className="quiet">{holder.lane}</span>
                   {holder.slots > 1 && <span className="quiet">{count(holder.slots)} slots</span>}
                   <span className="quiet">
                     <Time at={holder.since} />

@@ -18,6 +18,21 @@ export function assetsText(keys: string[]): string {
   return `${keys.slice(0, 2).join(", ")} and ${keys.length - 2} more`;
 }
 
+/** What people say a run is for; each finds the others. */
+export function RunTags({ tags }: { tags: Record<string, string> }) {
+  const all = Object.entries(tags).map(([name, value]) => `${name}=${value}`);
+  if (all.length === 0) return null;
+  return (
+    <span className="row wrap">
+      {all.map((tag) => (
+        <Link key={tag} className="tag" to="/runs" search={{ tag }} onClick={(event) => event.stopPropagation()}>
+          {tag}
+        </Link>
+      ))}
+    </span>
+  );
+}
+
 export function RunTable({ runs, brief = false }: { runs: RunSummary[]; brief?: boolean }) {
   const navigate = useNavigate();
   return (
@@ -66,6 +81,7 @@ export function RunTable({ runs, brief = false }: { runs: RunSummary[]; brief?: 
                   {run.cause.by && `, by ${run.cause.by}`}
                 </span>
               )}
+              {!brief && <RunTags tags={run.tags} />}
             </td>
             <td>
               <span className="run-cells">

@@ -1,10 +1,11 @@
 // All runs, newest first, filtered by state.
+
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { runs as runsQuery } from "../api/queries";
 import { Empty, Loaded } from "../design/Feedback";
+import { FilterChip } from "../design/FilterChip";
 import { Pager } from "../design/Pager";
-import { StateGlyph } from "../design/StateGlyph";
 import { wordOf } from "../design/states";
 import { RunTable } from "./RunTable";
 import "./lists.css";
@@ -16,25 +17,35 @@ export function Runs() {
   const search = useSearch({ from: "/runs" });
   const navigate = useNavigate({ from: "/runs" });
   const page = Number(search.page ?? 0) || 0;
-  const query = useQuery(runsQuery({ state: search.state, offset: page * PAGE, limit: PAGE }));
+  const query = useQuery(runsQuery({ state: search.state, tag: search.tag, offset: page * PAGE, limit: PAGE }));
   return (
     <div className="page">
       <header className="page-head">
         <h1>Runs</h1>
         <fieldset className="chips" aria-label="Filter by state">
           {STATES.map((state) => (
-            <button
+            <FilterChip
               key={state}
-              type="button"
-              className="chip boxed"
-              aria-pressed={search.state === state}
-              onClick={() => void navigate({ search: { state: search.state === state ? undefined : state } })}
+              picked={search.state === state}
+              onPick={() =>
+                void navigate({ search: { tag: search.tag, state: search.state === state ? undefined : state } })
+              }
+              glyph={state}
             >
-              <StateGlyph state={state} />
               {wordOf(state)}
-            </button>
+            </FilterChip>
           ))}
         </fieldset>
+        {search.tag && (
+          <FilterChip
+            picked
+            onPick={() => void navigate({ search: { state: search.state } })}
+            tip="Show runs without this tag, too"
+            data-testid="tag-filter"
+          >
+            {search.tag}
+          </FilterChip>
+        )}
       </header>
       <div className="page-scroll">
         <Loaded query={query}>
@@ -50,6 +61,10 @@ export function Runs() {
                   onPage={(next) => void navigate({ search: (before) => ({ ...before, page: String(next) }) })}
                 />
               </>
+            ) : search.tag ? (
+              <Empty title={`No run has the tag ${search.tag}`} command={`partita runs --tag '${search.tag}'`}>
+                Choose the tag above again to see all runs.
+              </Empty>
             ) : search.state ? (
               <Empty title={`No run is ${wordOf(search.state)}`}>Choose the chip again to see all runs.</Empty>
             ) : (

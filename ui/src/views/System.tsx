@@ -1,5 +1,6 @@
 // The parts of partita itself: each with its last sign of life and, when sick, its symptom in words.
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { system } from "../api/queries";
 import type { SystemStatus } from "../api/types";
 import { Loaded } from "../design/Feedback";
@@ -19,6 +20,10 @@ export function System() {
             partita {query.data.version}, database pulse <Time at={query.data.db_pulse_at} />
           </span>
         )}
+        <span className="grow" />
+        <Link className="btn small" to="/audit">
+          Show the audit
+        </Link>
       </header>
       <div className="page-scroll">
         <Loaded query={query}>

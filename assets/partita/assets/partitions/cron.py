@@ -118,11 +118,32 @@ def parse_cron(text: str) -> Cron:
         raise DefinitionError(
             f"cron {text!r} has {len(fields)} fields",
             rule="a cron has five fields (minute hour day-of-month month weekday) or is an alias such as @daily",
+            fix='write for example "0 6 * * mon-fri": at six from Monday to Friday',
         )
     minutes = _plain(text, "minute", fields[0], 0, 59)
     hours = _plain(text, "hour", fields[1], 0, 23)
     times = tuple(h * 60 + m for h in range(24) if hours >> h & 1 for m in range(60) if minutes >> m & 1)
     return Cron(normal, times, _day_fields(text, *fields[2:]), fields[0][0] == "*" or fields[1][0] == "*")
+
+
+def recurring_cron(text: str) -> Cron:
+    """As `parse_cron`; raises DefinitionError for one that no date matches, too.
+
+    What is kept and never comes would look as if it worked.
+
+    >>> recurring_cron("0 6 31 2 *")
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: cron '0 6 31 2 *' never fires; no date matches its day and month fields; ...
+    """
+    parsed = parse_cron(text)
+    if not parsed.days.ever:
+        raise DefinitionError(
+            f"cron {text!r} never fires",
+            rule="no date matches its day and month fields",
+            fix="choose a day that one of its months has; L is the last day of any month",
+        )
+    return parsed
 
 
 def _day_fields(text: str, day: str, month: str, weekday: str) -> DayFields:

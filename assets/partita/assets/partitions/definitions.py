@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from partita.assets.errors import DefinitionError, suggest
 from partita.assets.keys import partition_key
 from partita.assets.partitions.business import BusinessDays
-from partita.assets.partitions.cron import parse_cron
+from partita.assets.partitions.cron import recurring_cron
 from partita.assets.partitions.days import day_rule
 from partita.assets.partitions.periods import check_named
 
@@ -45,7 +45,7 @@ class TimePartitions:
     >>> TimePartitions("0 0 30 2 *", datetime(2026, 1, 1))
     Traceback (most recent call last):
         ...
-    partita.assets.errors.DefinitionError: cron '0 0 30 2 *' never fires; no date matches its day and month fields
+    partita.assets.errors.DefinitionError: cron '0 0 30 2 *' never fires; no date matches its day and month fields; ...
     """
 
     cron: str
@@ -59,9 +59,7 @@ class TimePartitions:
     def __post_init__(self) -> None:
         _of_kind("cron", self.cron, str, 'a text such as "0 6 * * *"')
         _of_kind("horizon", self.horizon, int, "a whole number of windows")
-        parsed = parse_cron(self.cron)
-        if not parsed.days.ever:
-            raise DefinitionError(f"cron {self.cron!r} never fires", rule="no date matches its day and month fields")
+        parsed = recurring_cron(self.cron)
         if self.calendar is not None:
             _of_kind("calendar", self.calendar, BusinessDays, "BusinessDays(...)")
             day_rule(parsed.days, self.calendar)  # refuses a cron that never fires on its days

@@ -134,6 +134,26 @@ def check_cap(definition: DynamicPartitions, present: int, more: int) -> None:
         )
 
 
+FAN_OUT = 1_024
+"""So many keys may one attempt add (S-023), unless its asset says otherwise."""
+
+
+def check_fan_out(definition: DynamicPartitions, keys: Collection[str], cap: int = FAN_OUT) -> None:
+    """Raises DefinitionError, which names the cap, when one attempt would add more keys than that.
+
+    >>> check_fan_out(Dynamic("files"), [f"{n}.csv" for n in range(1_025)])
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: 1,025 keys for dynamic partitions 'files' in one attempt; the cap ...
+    """
+    if len(keys) > cap:
+        raise DefinitionError(
+            f"{len(keys):,} keys for dynamic partitions {definition.name!r} in one attempt",
+            rule=f"the cap of fan-out is {cap:,}",
+            fix="add fewer, or raise it with @asset(fan_out=...)",
+        )
+
+
 def check_there(definition: DynamicPartitions, keys: Collection[str], present: Collection[str]) -> None:
     """Raises UnknownPartition that names those of `keys` that are not `present`."""
     strange = sorted(set(keys) - set(present))

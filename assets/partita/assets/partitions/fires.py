@@ -6,9 +6,10 @@ Next is strictly after, previous strictly before. The policy of clock changes is
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 
 from partita.assets.errors import DefinitionError
-from partita.assets.partitions.cron import parse_cron
+from partita.assets.partitions.cron import parse_cron, recurring_cron
 from partita.assets.partitions.definitions import zone
 from partita.assets.partitions.grid import TimeGrid, time_grid
 from partita.assets.partitions.zones import from_epoch, has_fraction, to_epoch
@@ -23,11 +24,7 @@ def next_fires(cron: str, tz: str, after: datetime, count: int = 1) -> list[date
     >>> [one.isoformat() for one in next_fires("30 2 * * *", "Europe/Berlin", datetime(2026, 3, 28, 12, tzinfo=UTC), 2)]
     ['2026-03-29T01:00:00+00:00', '2026-03-30T00:30:00+00:00']
     """
-    grid = _grid(cron, tz)
-    if grid is None:
-        return []
-    first = grid.index_from(to_epoch(after) + 1)
-    return _ticks(grid, range(first, first + count))
+    return list(_next(cron, tz, to_epoch(after), count))
 
 
 def previous_fires(cron: str, tz: str, before: datetime, count: int = 1) -> list[datetime]:
@@ -40,11 +37,7 @@ def previous_fires(cron: str, tz: str, before: datetime, count: int = 1) -> list
     >>> [one.isoformat() for one in previous_fires("0 9 * * 1-5", "America/New_York", monday, 2)]
     ['2026-03-06T14:00:00+00:00', '2026-03-05T14:00:00+00:00']
     """
-    grid = _grid(cron, tz)
-    if grid is None:
-        return []
-    last = grid.index_until(to_epoch(before) - (0 if has_fraction(before) else 1))
-    return _ticks(grid, range(last, last - count, -1))
+    return list(_previous(cron, tz, to_epoch(before) - (0 if has_fraction(before) else 1), count))
 
 
 def count_fires(cron: str, tz: str, start: datetime, end: datetime) -> int:
@@ -61,17 +54,48 @@ def count_fires(cron: str, tz: str, start: datetime, end: datetime) -> int:
     return max(stop - first, 0)
 
 
+def check_cron(cron: str, tz: str) -> None:
+    """Raises DefinitionError for a cron or a zone that is not legal, and for a cron that never fires.
+
+    >>> check_cron("0 6 31 2 *", "UTC")
+    Traceback (most recent call last):
+        ...
+    partita.assets.errors.DefinitionError: cron '0 6 31 2 *' never fires; no date matches its day and month fields; ...
+    """
+    recurring_cron(cron)
+    zone(tz)
+
+
+# Thousands of assets with the same cron are looked at at the same instant.
+@lru_cache(maxsize=4_096)
+def _next(cron: str, tz: str, second: int, count: int) -> tuple[datetime, ...]:
+    grid = _grid(cron, tz)
+    if grid is None:
+        return ()
+    first = grid.index_from(second + 1)
+    return _ticks(grid, range(first, first + count))
+
+
+@lru_cache(maxsize=4_096)
+def _previous(cron: str, tz: str, second: int, count: int) -> tuple[datetime, ...]:
+    grid = _grid(cron, tz)
+    if grid is None:
+        return ()
+    last = grid.index_until(second)
+    return _ticks(grid, range(last, last - count, -1))
+
+
 def _grid(cron: str, tz: str) -> TimeGrid | None:
     parsed = parse_cron(cron)
     zone(tz)
     return time_grid(parsed.text, tz) if parsed.days.ever else None
 
 
-def _ticks(grid: TimeGrid, indexes: range) -> list[datetime]:
+def _ticks(grid: TimeGrid, indexes: range) -> tuple[datetime, ...]:
     found: list[datetime] = []
     for index in indexes:
         try:
             found.append(from_epoch(grid.tick(index)))
         except DefinitionError:  # the end of the calendar
             break
-    return found
+    return tuple(found)

@@ -185,6 +185,26 @@ class TimeGrid:
             at = stop
         return found
 
+    def fires(self, indexes: Sequence[int]) -> list[Fire]:
+        """`fire` of many indexes in ascending order; between clock changes the offset is asked for once."""
+        if self._even is None or not indexes:
+            return [self.fire(index) for index in indexes]
+        found: list[Fire] = []
+        at, step = 0, self._even
+        while at < len(indexes):
+            first = self.fire(indexes[at])
+            span = self._straight(indexes[at], first.second)
+            stop = max(bisect_left(indexes, span.index_stop, at), at + 1)
+            found.append(first)
+            # Regular days: the local date of the fire time is the one that asked for it.
+            local = first.second + first.offset - span.first * step
+            found += [
+                Fire(wall - first.offset, first.offset, wall // DAY_S + EPOCH_DAY)
+                for wall in [local + index * step for index in indexes[at + 1 : stop]]
+            ]
+            at = stop
+        return found
+
     def indexes_from(self, seconds: Sequence[int]) -> list[int]:
         """`index_from` of many instants in ascending order."""
         if self._even is None or not seconds:

@@ -135,6 +135,15 @@ class PartitionSpace(ABC):
         """The stored keys of ordinals."""
         return [self.key_at(ordinal) for ordinal in ordinals]
 
+    def named(self, chosen: PartitionSet) -> list[tuple[PartitionKey, Window | None]]:
+        """Key and window of each partition of a set, in order of ordinals.
+
+        >>> [(key, day.end.day) for key, day in space_of(Daily("2026-03-01"), datetime(2026, 3, 3, tzinfo=UTC)).named(
+        ...     PartitionSet(((0, 2),)))]
+        [('2026-03-01', 2), ('2026-03-02', 3)]
+        """
+        return [(self.key_at(ordinal), self.window_at(ordinal)) for ordinal in chosen]
+
     def select(self, text: str, status_of: Callable[[str], PartitionSet] | None = None) -> PartitionSet:
         """The partitions named by a selection text; see `grammar.py`. Raises SelectionError, UnknownPartition.
 

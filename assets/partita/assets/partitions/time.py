@@ -16,7 +16,7 @@ from partita.assets.errors import UnknownPartition
 from partita.assets.keys import PartitionKey
 from partita.assets.partitions.cron import Cron
 from partita.assets.partitions.definitions import TimePartitions
-from partita.assets.partitions.grid import TimeGrid, time_grid
+from partita.assets.partitions.grid import Fire, TimeGrid, time_grid
 from partita.assets.partitions.holes import NO_HOLES, Holes
 from partita.assets.partitions.periods import minute_of, period_of, sides_of
 from partita.assets.partitions.sets import PartitionSet, Range
@@ -70,7 +70,14 @@ class TimeSpace(PartitionSpace):
 
     def label_at(self, ordinal: int) -> PartitionKey:
         """The key that a window has or would have; the ordinal may lie outside 0 .. size-1."""
-        fire = self.grid.fire(self.index_at(ordinal))
+        return self._label(self.grid.fire(self.index_at(ordinal)))
+
+    def labels(self, start: int, stop: int) -> list[PartitionKey]:
+        """The keys of the windows of the ordinals from `start` to before `stop`, cheaper than one by one."""
+        indexes = [index for lower, upper in self.pieces([(start, stop)]) for index in range(lower, upper)]
+        return [self._label(fire) for fire in self.grid.fires(indexes)]
+
+    def _label(self, fire: Fire) -> PartitionKey:
         if self._length is None:
             return PartitionKey(_minute_label(fire.second, fire.offset))
         return PartitionKey(_date_text(fire.nominal_day)[: self._length])
@@ -80,6 +87,20 @@ class TimeSpace(PartitionSpace):
         self._check(ordinal)
         index = self.index_at(ordinal)
         return Window(from_epoch(self.grid.tick(index)), from_epoch(self.grid.tick(index + 1)))
+
+    def named(self, chosen: PartitionSet) -> list[tuple[PartitionKey, Window | None]]:
+        """Keys and windows; between clock changes a few additions each."""
+        rows = zip(*self.table(chosen), strict=True)
+        return [(key, Window(from_epoch(start), from_epoch(end))) for key, start, end in rows]
+
+    def table(self, chosen: PartitionSet) -> tuple[list[PartitionKey], list[int], list[int]]:
+        """As `named`, in columns: keys, and the epoch seconds at which windows start and end."""
+        if chosen:
+            self._check(chosen.last)
+        indexes = [index for start, stop in self.pieces(chosen.ranges) for index in range(start, stop)]
+        fires = self.grid.fires(indexes)
+        ends = self.grid.ticks([index + 1 for index in indexes])
+        return [self._label(fire) for fire in fires], [fire.second for fire in fires], ends
 
     def find(self, key: str) -> int | None:
         """The ordinal of a stored key."""
@@ -272,12 +293,16 @@ def _key_length(cron: Cron) -> int | None:
 
 def _minute_label(second: int, offset: int) -> str:
     day, clock = divmod(second + offset, DAY_S)
+    return _date_text(day + EPOCH_DAY) + _clock_text(clock, offset)
+
+
+@lru_cache(maxsize=4096)
+def _clock_text(clock: int, offset: int) -> str:
     # Local mean times of long ago have offsets with seconds, and what is made up for after a gap may have some too.
     odd = f":{clock % 60:02}" if clock % 60 else ""
-    return f"{_date_text(day + EPOCH_DAY)}T{clock // 3600:02}:{clock // 60 % 60:02}{odd}{_offset_text(offset)}"
+    return f"T{clock // 3600:02}:{clock // 60 % 60:02}{odd}{_offset_text(offset)}"
 
 
-@lru_cache(maxsize=256)
 def _offset_text(offset: int) -> str:
     sign, size = ("-", -offset) if offset < 0 else ("+", offset)
     odd = f":{size % 60:02}" if size % 60 else ""

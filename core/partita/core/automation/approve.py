@@ -19,8 +19,8 @@ from partita.core.automation.values import ActiveCatalog, Limits
 from partita.core.automation.visit import Visit, judged, launch_of, requests_of, steps_of
 from partita.core.catalog import Catalog, StepKey
 from partita.core.catalog.edges import Bools
+from partita.core.duties.channels import Channel
 from partita.core.duties.launch import LaunchAgain, launch_in
-from partita.core.duties.values import Channel
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AutomationRequest, CellRef, NewEvent, RunId
 from partita.core.store.values_requests import HeldContent, HeldRequest, RequestId, RequestState
@@ -117,7 +117,7 @@ def _approve(
     fresh = _fresh(tx, catalog, found)
     if fresh.changed and not fresh.cells:
         tx.end_held_request(request_id, RequestState.SUPERSEDED, by=by, reason=NOTHING_LEFT)
-        tx.audit(by, "request_supersede", {"request": request_id, "reason": NOTHING_LEFT})
+        tx.audit(by, "request_supersede", {"request": request_id}, reason=NOTHING_LEFT)
         _tell(tx, request_id, RequestState.SUPERSEDED)
         return Decision(request_id, RequestState.SUPERSEDED, 0, changed=NOTHING_LEFT)
     if fresh.changed:
@@ -142,13 +142,13 @@ def _reject(tx: Tx, *, request_id: RequestId, revision: int, by: str, reason: st
     cells = decode_cells(found.body)
     tx.insert_automation_requests([AutomationRequest(cell, held.state, None, cause) for cell, held in cells.items()])
     tx.end_held_request(request_id, RequestState.REJECTED, by=by, reason=reason)
-    tx.audit(by, "request_reject", {"request": request_id, "cells": found.cells, "reason": reason})
+    tx.audit(by, "request_reject", {"request": request_id, "cells": found.cells}, reason=reason)
     _tell(tx, request_id, RequestState.REJECTED)
     return Decision(request_id, RequestState.REJECTED, found.cells)
 
 
 def _tend(tx: Tx) -> int:
-    forgotten = tx.forget_held_requests(KEEP_ENDED_S)
+    forgotten = tx.forget_held_requests(KEEP_ENDED_S) + tx.forget_caused_cells(KEEP_ENDED_S)
     if not tx.overdue_held_requests():
         return forgotten
     tx.lock_requests()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -31,15 +31,17 @@ from partita.core.automation.values import (
     deciding,
     subject_of,
 )
-from partita.core.automation.visit import Visit, ask
+from partita.core.automation.visit import Visit, ask, roots_of
 from partita.core.catalog import StepKey
 from partita.core.catalog.edges import Bools
 from partita.core.catalog.names import names_of
+from partita.core.duties.channels import Channel
 from partita.core.duties.launch import LaunchAgain
-from partita.core.duties.values import AUTOMATION, Channel
+from partita.core.duties.values import AUTOMATION
 from partita.core.planner.partition_words import partitions_text
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, CellRef, TodoEvent
+from partita.core.store.values_clocks import Gathered
 from partita.core.store.values_requests import FaultKind
 
 _TRIES = 20
@@ -109,9 +111,10 @@ def _automate(tx: Tx, *, catalogs: ActiveCatalog, asking: _Asking) -> Automated:
     visit = Visit(tx, catalogs.active(), tx.now(), asking.before, asking.limits)
     aside = read_set_aside(tx, FaultKind.ASSET)
     still, live = _still_waiting(visit, asking.hints, events)
-    touched = _touched(visit, aside, live)
+    touched = touched_by(visit, aside, live)
     visit.moved = touched.moved
-    steps = touched.steps
+    visit.roots = roots_of(tx, live)
+    steps = _at_once(visit, touched.steps)
     if asking.alone is not None:
         steps = {key: mask for key, mask in steps.items() if subject_of(visit.catalog, key) == asking.alone}
     asked = ask(visit, steps, partial(_cause, visit, live))
@@ -138,7 +141,7 @@ def _automate(tx: Tx, *, catalogs: ActiveCatalog, asking: _Asking) -> Automated:
     )
 
 
-def _touched(visit: Visit, aside: SetAside, events: Iterable[TodoEvent]) -> _Touched:
+def touched_by(visit: Visit, aside: SetAside, events: Iterable[TodoEvent]) -> _Touched:
     """What the events map to; nothing else is ever looked at (S-082)."""
     moved: dict[AssetKey, Bools] = {}
     by_asset: dict[AssetKey, list[int]] = {}
@@ -160,10 +163,10 @@ def _touched(visit: Visit, aside: SetAside, events: Iterable[TodoEvent]) -> _Tou
     touched: dict[StepKey, Bools] = {}
     for key, mask in moved.items():
         for consumer, one in visit.catalog.consumers.get(key, ()):
-            if not consumer.eager:
+            if not consumer.automated:
                 continue
             subject = subject_of(visit.catalog, consumer.step)
-            if (later := aside.of([subject])) is not None:
+            if (later := aside.of_consumer(subject)) is not None:
                 until.update((event_id, max(later, until.get(event_id, later))) for event_id in by_asset[key])
                 continue
             with deciding(subject):
@@ -171,6 +174,22 @@ def _touched(visit: Visit, aside: SetAside, events: Iterable[TodoEvent]) -> _Tou
             known = touched.get(consumer.step)
             touched[consumer.step] = below if known is None else np.logical_or(known, below)
     return _Touched({step: mask for step, mask in touched.items() if mask.any()}, moved.keys(), until)
+
+
+def _at_once(visit: Visit, steps: Mapping[StepKey, Bools]) -> dict[StepKey, Bools]:
+    """The steps to decide now. Of debounced ones the partitions are gathered: their clock decides about them together."""
+    gathered: dict[AssetId, Gathered] = {}
+    owner: dict[AssetId, StepKey] = {}
+    for key, mask in steps.items():
+        lead = max(visit.catalog.steps[key], key=lambda asset: asset.debounce_s)
+        if lead.debounce_s:
+            names = names_of(visit.catalog.space(lead.key, visit.now))
+            keys = tuple(names.key(at) for at in np.flatnonzero(mask).tolist())
+            gathered[lead.id] = Gathered(lead.id, keys, visit.now + timedelta(seconds=lead.debounce_s))
+            owner[lead.id] = key
+    # Before any owner of cells is locked: a look holds its clocks first, too.
+    done = {owner[asset_id] for asset_id in visit.tx.gather(list(gathered.values()))} if gathered else set()
+    return {key: mask for key, mask in steps.items() if key not in done}
 
 
 def _still_waiting(
@@ -202,7 +221,7 @@ def _waits(visit: Visit, hints: dict[int, CellRef], event: TodoEvent) -> bool:
     mask[at] = True
     waiting = {cell.asset_id for cell in visit.waits}
     for consumer, one in visit.catalog.consumers.get(asset.key, ()):
-        if not consumer.eager or consumer.id not in waiting:
+        if not consumer.automated or consumer.id not in waiting:
             continue
         down = names_of(visit.catalog.space(consumer.key, visit.now))
         for ordinal in np.flatnonzero(visit.catalog.edge(consumer.key, one, visit.now).any(mask)).tolist():

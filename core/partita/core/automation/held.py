@@ -1,8 +1,9 @@
 """Requests above the limit: which of what automation asks for waits for a person, and how it is kept. Pure.
 
 What one cause asks for is one request: steps that read a common upstream that moved, or each other. It waits as a whole, with
-what reads it. One request waits per consumer: what comes in later joins it, so that a flood of events leaves one row and loses
-nothing. What an older request holds already stays in it, however small the new cause.
+what reads it. The limit is of the cause, not of a decision: what automation asked for before because of the same run counts.
+One request waits per consumer: what comes in later joins it, so that a flood of events leaves one row and loses nothing. What
+an older request holds already stays in it, however small the new cause.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from partita.assets import AssetKey, PartitionSet
-from partita.core.automation.eager import Judged
+from partita.core.automation.judge import Judged
 from partita.core.automation.values import Limits
 from partita.core.catalog import Catalog, StepKey
 from partita.core.catalog.edges import Bools
 from partita.core.planner.partition_words import partitions_text
 from partita.core.planner.values import Reason
-from partita.core.store.values import AssetId, CellRef
+from partita.core.store.values import AssetId, CellRef, RunId
 from partita.core.store.values_requests import HeldContent
 
 
@@ -36,31 +37,46 @@ class HeldCell(NamedTuple):
 
 
 HeldCells = Mapping[CellRef, HeldCell]
+Caused = tuple[RunId, AssetId]
+"""A run at the root of a cause, and an asset of which cells were asked for because of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Partitions of one step that are asked for: per ordinal its cells, and the verdict on them."""
+    """Partitions of one step that are asked for: per ordinal its cells, of a subsettable group some of them, and the verdict on
+    each."""
 
     key: StepKey
-    cells: Mapping[int, tuple[CellRef, ...]]
-    judged: Mapping[int, Judged]
+    cells: Mapping[int, Mapping[CellRef, Judged]]
+    roots: Mapping[int, frozenset[RunId]] = field(default_factory=dict)
+    """Per ordinal the runs that it goes back to."""
 
     def only(self, ordinals: Collection[int]) -> Asking:
-        return Asking(self.key, self.cells, {at: one for at, one in self.judged.items() if at in ordinals})
+        return Asking(self.key, {at: cells for at, cells in self.cells.items() if at in ordinals}, self.roots)
 
     @property
     def count(self) -> int:
         """How many cells are asked for."""
-        return sum(len(self.cells[at]) for at in self.judged)
+        return sum(map(len, self.cells.values()))
+
+    def count_of(self, root: RunId) -> int:
+        """How many of them go back to a run."""
+        return sum(len(cells) for at, cells in self.cells.items() if root in self.roots.get(at, ()))
+
+
+class Above(NamedTuple):
+    """The limit that a request is above, with the cells that automation asked for before because of the same run."""
+
+    limit: int
+    before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What may go now, and what waits: per group its steps and the limit that it is above."""
+    """What may go now, and what waits: per group its steps and what it is above."""
 
     go: tuple[Asking, ...]
-    held: tuple[tuple[tuple[Asking, ...], int], ...]
+    held: tuple[tuple[tuple[Asking, ...], Above], ...]
 
 
 def split(
@@ -71,21 +87,22 @@ def split(
     together: Collection[AssetKey] | None,
     limits: Limits,
     as_of: datetime,
+    caused: Mapping[Caused, int],
 ) -> Split:
     """`asking` in topological order; `waiting` are the cells that older requests hold. `together` are the upstreams that moved;
-    None: all of it has one cause."""
+    None: all of it has one cause. `caused` is what was asked for before, by run and asset."""
     stays = _stays(catalog, asking, waiting, as_of)
     go: list[Asking] = []
-    held: list[tuple[tuple[Asking, ...], int]] = []
+    held: list[tuple[tuple[Asking, ...], Above]] = []
     for group in _groups(catalog, asking, together):
-        limit = _exceeded(catalog, group, limits)
-        if limit is not None:
-            held.append((group, limit))
+        above = _exceeded(catalog, group, limits, caused)
+        if above is not None:
+            held.append((group, above))
             continue
         old = tuple(one.only(stays[one.key]) for one in group if one.key in stays)
-        held += [(old, limits.max_cells)] if old else []
-        rest = [one.only(one.judged.keys() - stays.get(one.key, set())) for one in group]
-        go += [one for one in rest if one.judged]
+        held += [(old, Above(limits.max_cells))] if old else []
+        rest = [one.only(one.cells.keys() - stays.get(one.key, set())) for one in group]
+        go += [one for one in rest if one.cells]
     order = {key: at for at, key in enumerate(catalog.steps)}
     return Split(tuple(sorted(go, key=lambda one: order[one.key])), tuple(held))
 
@@ -100,7 +117,7 @@ def _stays(
     masks: dict[AssetKey, Bools] = {}
     for one in asking:
         members = catalog.steps[one.key]
-        here = {at for at in one.judged if any(cell in waiting for cell in one.cells[at])}
+        here = {at for at in one.cells if any(cell in waiting for cell in one.cells[at])}
         size = catalog.space(members[0].key, as_of).size
         mask = _mask(here, size)
         edges = [(given.upstream, catalog.edge(m.key, given, as_of)) for m in members for given in m.inputs]
@@ -108,13 +125,13 @@ def _stays(
         for upstream, edge in edges:
             if upstream in masks and upstream not in own:
                 mask |= edge.any(masks[upstream])
-        mask &= _mask(one.judged.keys(), size)
+        mask &= _mask(one.cells.keys(), size)
         while True:  # along self-dependencies
             more = mask.copy()
             for upstream, edge in edges:
                 if upstream in own:
                     more |= edge.any(mask)
-            more &= _mask(one.judged.keys(), size)
+            more &= _mask(one.cells.keys(), size)
             if (more == mask).all():
                 break
             mask = more
@@ -155,15 +172,36 @@ def _groups(
     return [tuple(sorted(found, key=lambda step: order[step.key])) for _, found in groups]
 
 
-def _exceeded(catalog: Catalog, group: Sequence[Asking], limits: Limits) -> int | None:
-    """The limit that a group is above; None when it may go. An asset with a limit of its own goes by that alone."""
-    rest = 0
-    for one in group:
-        own = [limit for asset in catalog.steps[one.key] if (limit := asset.spec.automatic_limit) is not None]
-        if own and one.count > min(own):
-            return min(own)
-        rest += 0 if own else one.count
-    return limits.max_cells if rest > limits.max_cells else None
+def _exceeded(catalog: Catalog, group: Sequence[Asking], limits: Limits, caused: Mapping[Caused, int]) -> Above | None:
+    """The limit that a group is above; None when it may go. An asset with a limit of its own goes by that alone.
+
+    What a run leads to is counted together, however many decisions it comes in: a trickle is held where a flood would be.
+    """
+    roots = sorted({root for one in group for at in one.cells for root in one.roots.get(at, ())})
+    for root in (None, *roots):
+        now = before = 0
+        for one in group:
+            members = catalog.steps[one.key]
+            asked = one.count if root is None else one.count_of(root)
+            earlier = 0 if root is None else sum(caused.get((root, asset.id), 0) for asset in members)
+            own = [limit for asset in members if (limit := asset.spec.automatic_limit) is not None]
+            if own and asked and asked + earlier > min(own):
+                return Above(min(own), earlier)
+            now, before = (now, before) if own else (now + asked, before + earlier)
+        if now and now + before > limits.max_cells:
+            return Above(limits.max_cells, before)
+    return None
+
+
+def counts_of(asking: Sequence[Asking]) -> dict[Caused, int]:
+    """What is asked for, by the run that it goes back to and by asset."""
+    found: dict[Caused, int] = {}
+    for one in asking:
+        for at, cells in one.cells.items():
+            for root in one.roots.get(at, ()):
+                for cell in cells:
+                    found[root, cell.asset_id] = found.get((root, cell.asset_id), 0) + 1
+    return found
 
 
 # ------------------------------------------------------------------ what is kept
@@ -174,8 +212,8 @@ def cells_of(group: Iterable[Asking]) -> dict[CellRef, HeldCell]:
     return {
         cell: HeldCell(judged.reason, judged.state)
         for one in group
-        for at, judged in one.judged.items()
-        for cell in one.cells[at]
+        for cells in one.cells.values()
+        for cell, judged in cells.items()
     }
 
 

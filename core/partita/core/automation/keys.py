@@ -27,7 +27,8 @@ from partita.core.automation.visit import Visit, ask
 from partita.core.catalog import CatalogAsset, StepKey
 from partita.core.catalog.dynamic import cells_of_keys
 from partita.core.catalog.edges import Bools, mask_of
-from partita.core.duties.values import KEYS, Channel
+from partita.core.duties.channels import Channel
+from partita.core.duties.values import KEYS
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import CellRef, TodoEvent
 from partita.core.store.values_requests import FaultKind
@@ -75,7 +76,7 @@ def _not_set_aside(visit: Visit, aside: SetAside, events: Sequence[TodoEvent]) -
     live = []
     for event in events:
         asset = visit.catalog.by_id.get(event.cell.asset_id)
-        until = None if asset is None else aside.of([subject_of(visit.catalog, asset.step)])
+        until = None if asset is None else aside.of_consumer(subject_of(visit.catalog, asset.step))
         if until is None:
             live.append(event)
         else:
@@ -88,7 +89,7 @@ def _cells(visit: Visit, events: Sequence[TodoEvent]) -> dict[AssetKey, Partitio
     keys: dict[AssetKey, list[str]] = {}
     for event in events:
         asset = visit.catalog.by_id.get(event.cell.asset_id)
-        if asset is not None and asset.eager:
+        if asset is not None and asset.automated:
             keys.setdefault(asset.key, []).append(event.cell.partition)
     cells: dict[AssetKey, PartitionSet] = {}
     for key, found in keys.items():

@@ -1,7 +1,7 @@
 """The rebuild duty: assets that say `on_code_change="rebuild"` follow their own code, too.
 
 The activation of a version puts one todo row for each such asset whose code or dependencies are other ones (`changed_rebuilds`);
-here the published cells that were made otherwise are asked for by the eager rule, under the same limit, once per state. All
+here the published cells that were made otherwise are asked for as by an eager asset, under the same limit, once per state. All
 other assets keep their history as it is: automation never makes it again (DESIGN section 5).
 """
 
@@ -16,8 +16,8 @@ import numpy as np
 
 from partita.assets import AssetSpec
 from partita.core.automation.again import until_decided
-from partita.core.automation.eager import differs
 from partita.core.automation.faults import read_set_aside
+from partita.core.automation.judge import differs
 from partita.core.automation.values import (
     ActiveCatalog,
     Automated,
@@ -29,7 +29,8 @@ from partita.core.automation.visit import Visit, ask
 from partita.core.catalog import CatalogAsset, StepKey
 from partita.core.catalog.edges import Bools
 from partita.core.catalog.names import names_of
-from partita.core.duties.values import REBUILD, Channel
+from partita.core.duties.channels import Channel
+from partita.core.duties.values import REBUILD
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, CellRef, NewEvent, TodoEvent
 from partita.core.store.values_requests import FaultKind
@@ -74,7 +75,7 @@ def _rebuild(tx: Tx, catalogs: ActiveCatalog, limits: Limits, before: Mapping[Ce
             continue
         subject = subject_of(visit.catalog, asset.step)
         named[event.event_id] = (asset.step, event)
-        until = aside.of([subject])
+        until = aside.of_consumer(subject)
         if until is not None:
             tx.put_back_todo(REBUILD, [event], until=until)
             continue

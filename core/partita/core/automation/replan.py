@@ -108,13 +108,14 @@ def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> Asked:
     cause = {
         "kind": "replan",
         "by": run.cause.get("by", ""),
-        "text": f"asked for by run {run.id} while it was in progress",
+        "text": f"asked for by run {run.id}, which did not make it; planned again",
         "run": run.id,
+        "roots": list(run.cause.get("roots") or [run.id]),
     }
     if run.cause.get("kind") in ("eager", "rebuild"):
         return _by_eager_rule(visit, cells, {**cause, "kind": run.cause["kind"]})
     targets = Targets(cells, tuple(run.request.get("mode", DEFAULT_MODE)))
-    statuses = Statuses(catalog, TxCells(tx, _needed(catalog, now, cells)), now)
+    statuses = Statuses(catalog, TxCells(tx, needed_cells(catalog, now, cells)), now)
     decided = decide(catalog, statuses, targets)
     if not decided.choices:
         return Asked()
@@ -127,7 +128,7 @@ def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> Asked:
         requested_by=str(run.cause.get("by", "")),
     )
     plan = assemble(catalog, request, decided.choices, decided.blocked)
-    return Asked(plan.cell_count, 0, launch_in(tx, to_launch(plan, catalog, cause=cause)))
+    return Asked(plan.cell_count, 0, launch_in(tx, to_launch(plan, catalog, cause=cause, lane=run.lane)))
 
 
 def _by_eager_rule(visit: Visit, cells: Mapping[AssetKey, Bools], cause: Mapping[str, object]) -> Asked:
@@ -151,7 +152,7 @@ def _masks(catalog: Catalog, now: datetime, events: Sequence[TodoEvent]) -> dict
     return found
 
 
-def _needed(catalog: Catalog, now: datetime, cells: Mapping[AssetKey, Bools]) -> dict[AssetId, list[CellRef]]:
+def needed_cells(catalog: Catalog, now: datetime, cells: Mapping[AssetKey, Bools]) -> dict[AssetId, list[CellRef]]:
     """The cells that deciding these ones reads: themselves, what their step makes beside them, and their upstreams."""
     wanted: dict[AssetKey, Bools] = {}
     for key, mask in cells.items():

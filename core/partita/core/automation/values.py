@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from partita.core.catalog import Catalog, StepKey
+from partita.core.duties.channels import Channel
 from partita.core.duties.launch import LaunchAgain
-from partita.core.duties.values import Channel
 from partita.core.store.port import Busy, Conflict, Unavailable
 from partita.core.store.values import CellRef, RunId
 from partita.core.store.values_requests import FaultKind
@@ -52,6 +52,10 @@ class Automated:
     run_id: RunId | None = None
     more: bool = False
     channels: tuple[Channel, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return self.taken
 
 
 class AskedBefore(Exception):

@@ -1,8 +1,9 @@
 """Mappings between products as one compiled mapping for each axis: what the cells of a product need, without listing it.
 
-A product of 300 stores, 365 days and 24 hours has 2.6 million cells and three axes with 689 elements. Where every upstream
-dimension follows at most one downstream dimension, and no two the same, sums and marks are carried along one axis after the
-other; an axis that is mapped to itself costs nothing. Any other mapping is evaluated cell by cell (`edges.py`).
+A product of 300 stores, 365 days and 24 hours has 2.6 million cells and three axes with 689 elements. Every upstream dimension
+follows at most one downstream dimension: sums and marks are carried along one axis after the other, and an axis that is mapped to
+itself costs nothing. Upstream dimensions that follow the same one are one axis together, whose elements are their combinations:
+what an element of the downstream dimension needs of it is a box.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,32 +19,45 @@ import numpy.typing as npt
 from partita.assets import Dimensions, PartitionSet, PartitionSpace
 from partita.assets.mappings.dimensions import Rule, plan_of
 from partita.assets.partitions.boxes import coordinates, product_set
+from partita.assets.partitions.definitions import MultiPartitions
+from partita.assets.partitions.multi import ProductSpace
 from partita.assets.partitions.space import UnitSpace
 from partita.core.catalog.edges import Bools, EdgeMap, Hashes, Ints, Levels, everything, nothing, uniform_edge
 
 _Array = npt.NDArray[Any]
 _NONE: Ints = np.array([], dtype=np.int64)
 _ALONE = UnitSpace()
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+_Ranges = tuple[Ints, Ints, Ints]
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One upstream dimension: what each element of the downstream dimension at `follows` needs of it.
+    """Upstream dimensions `dims`, mostly one: what each element of the downstream dimension at `follows` needs of them, their
+    combinations in row-major order.
 
     None follows nothing: every downstream cell needs the same, and the edge is uniform.
     """
 
     edge: EdgeMap
     follows: int | None
+    dims: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class AxesEdge(EdgeMap):
-    """An `EdgeMap` that holds no ranges of its own."""
+    """An `EdgeMap` that holds no ranges of its own. `parts` are the upstream dimensions one by one, `axes` those along which
+    values are carried: no two follow the same downstream dimension."""
 
+    parts: tuple[Axis, ...] = ()
     axes: tuple[Axis, ...] = ()
     down_sizes: tuple[int, ...] = ()
     up_sizes: tuple[int, ...] = field(default=())
+
+    @property
+    def held(self) -> bool:
+        """The axes say it."""
+        return False
 
     def sums(self, values: Hashes) -> Hashes:
         """Per downstream ordinal the sum modulo 2^64 of the upstream values."""
@@ -72,6 +86,8 @@ class AxesEdge(EdgeMap):
                 found = np.expand_dims(found, at) & alone.reshape([-1 if i == at else 1 for i in range(found.ndim + 1)])
             else:
                 found = _along(found, at, axis.edge.needed)
+        order = self._order
+        found = found.reshape([self.up_sizes[at] for at in order]).transpose(np.argsort(order))
         return np.ascontiguousarray(found).reshape(self.up.size)
 
     def ranges_of(self, ordinal: int) -> Sequence[tuple[int, int]]:
@@ -79,17 +95,23 @@ class AxesEdge(EdgeMap):
         position = coordinates(ordinal, self.down_sizes)
         box = [
             PartitionSet.from_ranges(axis.edge.ranges_of(0 if axis.follows is None else position[axis.follows]))
-            for axis in self.axes
+            for axis in self.parts
         ]
         return product_set(box, self.up_sizes).ranges
 
     @property
     def nbytes(self) -> int:
         """What the arrays take, in bytes."""
-        return self.absent.nbytes + sum(axis.edge.nbytes for axis in self.axes)
+        return self.absent.nbytes + sum(axis.edge.nbytes for axis in {*self.parts, *self.axes})
+
+    @property
+    def _order(self) -> list[int]:
+        """The upstream dimensions in the order of the axes."""
+        return [at for axis in self.axes for at in axis.dims]
 
     def _down(self, values: _Array, carry: Callable[[EdgeMap, _Array], _Array]) -> _Array:
-        found = values.reshape(self.up_sizes)
+        sizes = [prod(self.up_sizes[at] for at in axis.dims) for axis in self.axes]
+        found = values.reshape(self.up_sizes).transpose(self._order).reshape(sizes)
         # What every cell needs alike first: those axes shrink to one element.
         for alike in (True, False):
             for at, axis in enumerate(self.axes):
@@ -105,15 +127,12 @@ class AxesEdge(EdgeMap):
         return np.ascontiguousarray(spread).reshape(self.down.size)
 
 
-def compile_axes(mapping: Dimensions, down: PartitionSpace, up: PartitionSpace) -> EdgeMap | None:
-    """The compiled mapping; None when two upstream dimensions follow one downstream dimension."""
+def compile_axes(mapping: Dimensions, down: PartitionSpace, up: PartitionSpace) -> EdgeMap:
+    """The compiled mapping."""
     plan = plan_of(mapping, down, up)
-    followed = [rule.follows for rule in plan.rules if rule.follows is not None]
-    if len(set(followed)) < len(followed):
-        return None
-    axes = tuple(Axis(_edge(rule), rule.follows) for rule in plan.rules)
+    parts = tuple(Axis(_edge(rule), rule.follows, (at,)) for at, rule in enumerate(plan.rules))
     same = plan.down_sizes == plan.up_sizes and all(
-        axis.edge.same and axis.follows == at for at, axis in enumerate(axes)
+        axis.edge.same and axis.follows == at for at, axis in enumerate(parts)
     )
     return AxesEdge(
         mapping,
@@ -123,9 +142,10 @@ def compile_axes(mapping: Dimensions, down: PartitionSpace, up: PartitionSpace) 
         _NONE,
         _NONE,
         _NONE,
-        _absent(axes, plan.down_sizes),
+        _absent(parts, plan.down_sizes),
         same,
-        axes,
+        parts,
+        _joined(parts, up),
         plan.down_sizes,
         plan.up_sizes,
     )
@@ -137,6 +157,56 @@ def _edge(rule: Rule) -> EdgeMap:
     needed = rule.needed(())
     beyond = bool(needed.beyond or needed.unknown)
     return uniform_edge(rule.mapping, _ALONE, rule.up, needed.existing, absent=beyond)
+
+
+def _joined(parts: Sequence[Axis], up: PartitionSpace) -> tuple[Axis, ...]:
+    """The axes along which values are carried, dimensions that follow the same one as one of them."""
+    groups: dict[tuple[int | None, int], list[Axis]] = {}
+    for at, part in enumerate(parts):
+        groups.setdefault((part.follows, at if part.follows is None else -1), []).append(part)
+    return tuple(found[0] if len(found) == 1 else _together(found, up) for found in groups.values())
+
+
+def _together(parts: Sequence[Axis], up: PartitionSpace) -> Axis:
+    assert isinstance(up, ProductSpace)  # several dimensions
+    # The widest last: a box is a range in each row of the dimensions before it.
+    parts = sorted(parts, key=lambda part: int((part.edge.hi - part.edge.lo).sum()))
+    held = _ranges(parts[0].edge)
+    for part in parts[1:]:
+        held = _boxes(held, _ranges(part.edge), part.edge.up.size)
+    dims = tuple(at for part in parts for at in part.dims)
+    named = list(up.definition)
+    combined = ProductSpace(MultiPartitions(tuple(named[at] for at in dims)), tuple(up.parts[at] for at in dims))
+    first = parts[0].edge
+    edge = EdgeMap(first.mapping, first.down, combined, False, *held, nothing(first.down.size))
+    return Axis(edge, parts[0].follows, dims)
+
+
+def _ranges(edge: EdgeMap) -> _Ranges:
+    """Owners, ascending, with the starts and stops of their ranges."""
+    if not edge.same:
+        return edge.owner, edge.lo, edge.hi
+    every = np.arange(edge.down.size, dtype=np.int64)
+    return every, every, every + 1
+
+
+def _boxes(outer: _Ranges, inner: _Ranges, size: int) -> _Ranges:
+    """The ranges of the combinations of two dimensions, the second one of so many elements."""
+    owner, lo, hi = outer
+    which, row = _counted(lo, hi)
+    owner = owner[which]
+    first, last = (np.searchsorted(inner[0], owner, side) for side in _SIDES)
+    which, place = _counted(first, last)
+    rows = row[which] * size
+    return owner[which], rows + inner[1][place], rows + inner[2][place]
+
+
+def _counted(lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
+    """All numbers of some ranges in a row, with the place of the range of each."""
+    lengths = hi - lo
+    which = np.repeat(np.arange(len(lo), dtype=np.int64), lengths)
+    before = np.cumsum(lengths) - lengths
+    return which, np.arange(len(which), dtype=np.int64) - before[which] + lo[which]
 
 
 def _absent(axes: Sequence[Axis], down_sizes: Sequence[int]) -> Bools:

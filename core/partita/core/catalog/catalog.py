@@ -43,7 +43,7 @@ from partita.core.catalog.moment import Moment
 from partita.core.catalog.names import names_of
 from partita.core.catalog.steps import StepOrder
 from partita.core.catalog.values import CatalogAsset, CatalogInput, StepKey, StoredSnapshot, Vector
-from partita.core.store.values import AssetId, LocationId, SnapshotId
+from partita.core.store.values import AssetId
 
 EXTERNAL_VERSION = "external"
 """The data version of every partition of an external asset that nobody observes; the claim counts with the same."""
@@ -171,12 +171,12 @@ class Catalog:
 
     @cached_property
     def automation_assets(self) -> frozenset[AssetId]:
-        """The assets whose publications are work for the automation consumer: those with eager consumers."""
+        """The assets whose publications are work for the automation consumer: those with automated consumers."""
         return frozenset(
             self._ids[one.upstream]
             for stored in self.snapshots
             for node in stored.nodes
-            if node.automation.type == "eager"
+            if node.automation.type != "manual"
             for one in node.inputs
             if one.upstream in self._place
         )
@@ -204,15 +204,10 @@ class Catalog:
         """The asset of this key; raises UnknownAsset with a suggestion."""
         found = self.assets.get(AssetKey(key))
         if found is None:
-            raise UnknownAsset(f"asset {key!r} is not known", fix=suggest(key, self.assets))
+            raise UnknownAsset(
+                f"asset {key!r} is not known", fix=suggest(key, self.assets) or "`partita assets` lists what there is"
+            )
         return found
-
-    def version_of(self, location_id: LocationId) -> tuple[str, SnapshotId, str] | None:
-        """(name, snapshot id, version) of a location."""
-        for one in self.snapshots:
-            if one.location_id == location_id:
-                return one.location, one.snapshot_id, one.version
-        return None
 
     def definition(self, key: AssetKey) -> PartitionsDef | None:
         """The partition scheme of an asset; None when it is not partitioned."""

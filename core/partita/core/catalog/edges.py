@@ -73,9 +73,7 @@ class EdgeMap:
         if isinstance(mapping, Dimensions):
             from partita.core.catalog.axes import compile_axes  # which holds edges of this kind
 
-            by_axes = compile_axes(mapping, down, up)
-            if by_axes is not None:
-                return by_axes
+            return compile_axes(mapping, down, up)
         runs = needed_runs(mapping, down=down, up=up)
         found = _by_cell(mapping, down, up) if runs is None else _one_run_each(mapping, down, up, runs)
         return _same(mapping, down, up) if found.trivial else found
@@ -92,6 +90,11 @@ class EdgeMap:
             and np.array_equal(self.lo, every)
             and np.array_equal(self.hi, every + 1)
         )
+
+    @property
+    def held(self) -> bool:
+        """Whether `owner`, `lo` and `hi` (or `same`) say what each downstream ordinal needs."""
+        return not self.uniform
 
     @cached_property
     def any_absent(self) -> bool:

@@ -56,7 +56,7 @@ class KnownIdentities:
 
     def renamed(self, keys: Mapping[AssetId, AssetKey]) -> KnownIdentities:
         """As it would be once these assets had these keys; the former ones are not noted."""
-        rows = [replace(row, key=keys.get(row.id, row.key)) for row in self.rows]
+        rows = [row._replace(key=keys.get(row.id, row.key)) for row in self.rows]
         return KnownIdentities.of(rows, self.former, self.stamp)
 
     def origins(self) -> dict[AssetId, AssetKey]:

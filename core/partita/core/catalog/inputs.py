@@ -6,17 +6,16 @@ and its claims see the same upstreams. Equal upstream sets are one tuple, whatev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from partita.assets import PartitaError, PartitionSpace
 from partita.core.catalog.catalog import Catalog
 from partita.core.catalog.names import names_of
+from partita.core.catalog.upstreams import Ranges, refs_of
 from partita.core.catalog.values import CatalogAsset, CatalogInput
-from partita.core.duties.values import CodeVersion, ResolvedInput, ResolvedInputs, Unresolvable
+from partita.core.duties.values_attempts import CodeVersion, ResolvedInput, ResolvedInputs, Unresolvable
 from partita.core.store.values import AssetId, CellRef, RunId, Task, TaskCell
-
-_Ranges = tuple[tuple[int, int], ...]
 
 
 class CatalogInputs:
@@ -64,31 +63,12 @@ def _resolved(
     ordinals: Sequence[int],
 ) -> ResolvedInput:
     edge = catalog.edge(asset.key, one, as_of)
-    known: dict[_Ranges, tuple[CellRef, ...]] = {}
+    known: dict[Ranges, tuple[CellRef, ...]] = {}
     per_cell: dict[CellRef, tuple[CellRef, ...]] = {}
     for cell, ordinal in zip(cells, ordinals, strict=True):
         ranges = tuple(edge.ranges_of(ordinal))
         refs = known.get(ranges)
         if refs is None:
-            refs = known[ranges] = _refs(one.upstream_id, edge.up, ranges)
+            refs = known[ranges] = refs_of(one.upstream_id, edge.up, ranges)
         per_cell[cell] = refs
     return ResolvedInput(one.name, one.kind, one.upstream_id, per_cell, one.external)
-
-
-def _refs(asset_id: AssetId, space: PartitionSpace, ranges: _Ranges) -> tuple[CellRef, ...]:
-    names = names_of(space)
-    return tuple(CellRef(asset_id, names.key(ordinal)) for start, stop in ranges for ordinal in range(start, stop))
-
-
-def upstream_cells(
-    catalog: Catalog, asset: CatalogAsset, as_of: datetime, ordinal: int
-) -> Mapping[str, tuple[CellRef, ...]]:
-    """Per input of one cell, by name, the upstream cells that exist."""
-    return {
-        one.name: _refs(
-            one.upstream_id,
-            catalog.space(one.upstream, as_of),
-            tuple(catalog.edge(asset.key, one, as_of).ranges_of(ordinal)),
-        )
-        for one in asset.inputs
-    }

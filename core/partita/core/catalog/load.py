@@ -7,7 +7,7 @@ small statement.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from threading import Lock
 
@@ -62,6 +62,48 @@ class CatalogCache:
                 return catalog
             return self._view(reader, catalog, reader.keys_revision() if keys_revision is None else keys_revision)
 
+    def prepare(self, runs: Mapping[RunId, int]) -> None:
+        """Learns in one statement what these runs, which see these revisions of keys, are pinned to, where that is not known
+        yet: a run that grew by keys that it found sees another revision than before."""
+        with self._lock:
+            unknown = sorted(run_id for run_id, revision in runs.items() if not self._knows(run_id, revision))
+        if unknown:
+            self._learn(unknown)
+
+    def _knows(self, run_id: RunId, revision: int) -> bool:
+        """Called under the lock."""
+        pinned = self._runs.get(run_id)
+        if pinned is None or pinned[1] == revision:
+            return pinned is not None
+        catalog = self._catalogs.get(pinned[0])
+        return catalog is not None and not catalog[1].dynamic_schemes
+
+    def of_run_at(self, run_id: RunId, keys_revision: int) -> Catalog:
+        """The catalog of the snapshots that a run is pinned to, with the keys of a revision of its own."""
+        with self._readers() as reader:
+            vector, _ = reader.run_vectors([run_id]).get(run_id, ((), 0))
+            catalog = self._of(reader, vector)
+            return self._view(reader, catalog, keys_revision) if catalog.dynamic_schemes else catalog
+
+    def _learn(self, run_ids: Sequence[RunId]) -> dict[RunId, Catalog]:
+        with self._readers() as reader:
+            known = reader.run_vectors(run_ids)
+            found: dict[RunId, tuple[Vector, int]] = {run_id: known.get(run_id, ((), 0)) for run_id in run_ids}
+            catalogs = {vector: self._of(reader, vector) for vector in {vector for vector, _ in found.values()}}
+            pinned = {
+                run_id: (vector, revision if catalogs[vector].dynamic_schemes else 0)
+                for run_id, (vector, revision) in found.items()
+            }
+            views = {pin: self._view(reader, catalogs[pin[0]], pin[1]) for pin in set(pinned.values())}
+        self._keep(pinned)
+        return {run_id: views[pin] for run_id, pin in pinned.items()}
+
+    def _keep(self, pinned: Mapping[RunId, tuple[Vector, int]]) -> None:
+        with self._lock:
+            self._runs.update(pinned)
+            while len(self._runs) > _RUNS_KEPT:
+                self._runs.popitem(last=False)
+
     def of_run(self, run_id: RunId) -> Catalog:
         """The catalog of the snapshots and keys that a run is pinned to; no statement when the run is known."""
         with self._lock:
@@ -69,16 +111,7 @@ class CatalogCache:
             known = None if pinned is None else self._known(pinned)
             if known is not None:
                 return known
-        with self._readers() as reader:
-            vector = reader.run_vector(run_id)
-            catalog = self._of(reader, vector)
-            if catalog.dynamic_schemes:
-                catalog = self._view(reader, catalog, reader.run_keys_revision(run_id))
-        with self._lock:
-            self._runs[run_id] = (vector, catalog.keys.revision)
-            while len(self._runs) > _RUNS_KEPT:
-                self._runs.popitem(last=False)
-        return catalog
+        return self._learn([run_id])[run_id]
 
     def _view(self, reader: DefinitionsReader, catalog: Catalog, revision: int) -> Catalog:
         """A catalog with the keys of a revision, read once."""

@@ -15,11 +15,22 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from partita.assets import PartitionsDef, PartitionSpace, StaticPartitions, TimePartitions, join_key, split_key
+from partita.assets import (
+    PartitionsDef,
+    PartitionSet,
+    PartitionSpace,
+    StaticPartitions,
+    TimePartitions,
+    join_key,
+    split_key,
+)
 from partita.assets.partitions.boxes import coordinates, row_major
 from partita.assets.partitions.multi import ProductSpace
+from partita.assets.partitions.time import TimeSpace
+from partita.assets.partitions.zones import to_epoch
 
 _SCHEMES_KEPT = 256
+_AT_ONCE = 16  # keys that are looked for together, from which on neighbours are learned in a row
 _ENTRIES_KEPT = 50_000  # of one scheme: five years of hours; about 10 MB
 
 Span = tuple[datetime, datetime]
@@ -92,9 +103,42 @@ class SpaceNames:
         self._memory.windows[ordinal] = known
         return known
 
+    def named(self, cells: PartitionSet) -> list[tuple[str, Span | None]]:
+        """Key and window of each partition of a set, in order of ordinals."""
+        if isinstance(self.space, TimeSpace):  # cheaper worked out in a row than remembered one by one
+            return [
+                (key, None if window is None else (window.start, window.end)) for key, window in self.space.named(cells)
+            ]
+        return [(self.key(ordinal), self.window(ordinal)) for ordinal in cells]
+
+    def table(self, cells: PartitionSet, absent: int) -> tuple[list[str], list[int], list[int]]:
+        """As `named`, in columns: keys, and the epoch seconds at which windows start and end, or `absent` without time."""
+        if isinstance(self.space, TimeSpace):
+            keys, starts, ends = self.space.table(cells)
+            return [*keys], starts, ends
+        rows = self.named(cells)
+        spans = [
+            (absent, absent) if window is None else (to_epoch(window[0]), to_epoch(window[1])) for _, window in rows
+        ]
+        return [key for key, _ in rows], [start for start, _ in spans], [end for _, end in spans]
+
     def ordinals(self, keys: Iterable[str]) -> npt.NDArray[np.int64]:
         """The ordinal of each key; -1 for those that do not exist."""
+        keys = list(keys)
+        if isinstance(self.space, TimeSpace) and len(keys) >= _AT_ONCE:
+            self._learn(self.space, keys[0], keys[-1], len(keys))
         return np.array([self.find(key) for key in keys], dtype=np.int64)
+
+    def _learn(self, space: TimeSpace, first: str, last: str, count: int) -> None:
+        """Remembers the ordinals of neighbours: making the keys between two is a tenth of the work of reading them."""
+        start, stop = self.find(first), self.find(last) + 1
+        known = self._memory.ordinals
+        if 0 <= start < stop <= start + 2 * count and stop - start <= _ENTRIES_KEPT // 2:
+            middle = (start + stop) // 2
+            if space.label_at(middle) in known:  # learned before
+                return
+            self._memory.bound()
+            self._memory.ordinals.update(zip(space.labels(start, stop), range(start, stop), strict=True))
 
     def _find_in_product(self, space: ProductSpace, key: str) -> int:
         keys = split_key(key)

@@ -93,9 +93,24 @@ class CatalogAsset:
         return self.external and not self.spec.observed
 
     @property
-    def eager(self) -> bool:
-        """Follows every upstream publication."""
-        return self.spec.automation.type == "eager"
+    def automated(self) -> bool:
+        """Asked for without a person, when its condition holds."""
+        return self.spec.automation.type != "manual"
+
+    @property
+    def debounce_s(self) -> float:
+        """For how long publications are gathered before its condition is looked at; 0: it is looked at at once."""
+        return self.spec.automation.debounce_s if self.spec.automation.type == "condition" else 0.0
+
+    @property
+    def keeps_latest(self) -> bool:
+        """Whether a look asks for no more than the newest of its partitions."""
+        return self.spec.automation.type == "condition" and self.spec.automation.keep_latest
+
+    @property
+    def timed(self) -> bool:
+        """Has a clock: time may make its condition true."""
+        return self.spec.automation.type == "condition"
 
 
 class StepKey(NamedTuple):
@@ -111,8 +126,8 @@ class DefinitionsReader(Protocol):
     def active_vector(self) -> Vector:
         """The active snapshot of each location that has one."""
 
-    def run_vector(self, run_id: RunId) -> Vector:
-        """The snapshots that a run is pinned to."""
+    def run_vectors(self, run_ids: Iterable[RunId]) -> Mapping[RunId, tuple[Vector, int]]:
+        """What each of these runs is pinned to, with the revision of dynamic keys that it sees."""
 
     def snapshots(self, ids: Iterable[SnapshotId]) -> list[StoredSnapshot]:
         """These snapshots; unknown ids are left out."""
@@ -125,9 +140,6 @@ class DefinitionsReader(Protocol):
 
     def keys_revision(self) -> int:
         """The present revision of the keys of dynamic schemes."""
-
-    def run_keys_revision(self, run_id: RunId) -> int:
-        """The revision of keys that a run sees."""
 
     def dynamic_keys(self, schemes: Iterable[str], revision: int) -> Mapping[str, Sequence[str]]:
         """The keys of these schemes at a revision, in order of their addition."""

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from partita.core.cells.pages import Page, block_of, fold, unpack
 from partita.core.cells.values import CellRow
+from partita.core.collecting import collector_rests
 from partita.core.store.port import Store, Tx
-from partita.core.store.values import AssetId, CellFact, CellRef
+from partita.core.store.values import AssetId, CellFact, CellRef, Exclusive
 from partita.core.store.values_definitions import CellPage, PageRef
 
 FOLD_CHANGES = 5_000
@@ -22,10 +23,13 @@ FOLD_CHANGES = 5_000
 
 def fold_pages(store: Store, limit: int = FOLD_CHANGES) -> int:
     """Fold up to `limit` changes; returns how many cells were folded (0: nothing was waiting)."""
-    return store.run(lambda tx: _fold(tx, limit), durable=False)
+    with collector_rests():
+        return store.run(lambda tx: _fold(tx, limit), durable=False)
 
 
 def _fold(tx: Tx, limit: int) -> int:
+    if not tx.try_duty(Exclusive.FOLD_PAGES):
+        return 0
     changed = sorted(tx.take_cell_changes(limit), key=lambda cell: (cell.asset_id, cell.partition))
     if not changed:
         return 0

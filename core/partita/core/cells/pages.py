@@ -34,6 +34,8 @@ _FIRST_FORM = struct.Struct("<2sBxII")  # pages of form 1: no token, no padding,
 _COLUMNS = ("hash", "digest", "fingerprint", "dependency", "flags")
 _KINDS = tuple(np.dtype(kind) for kind in ("<u8", "<u8", "<u4", "<u4", "u1"))
 
+_OUTCOMES: dict[str | None, int] = {None: 0, **{one.name.lower(): one << OUTCOME_SHIFT for one in Outcome}}
+
 Columns = Mapping[str, npt.NDArray[Any]]
 
 
@@ -179,4 +181,4 @@ def _hash(row: CellRow) -> int:
 
 
 def _flags(row: CellRow) -> int:
-    return (PUBLISHED if row.data_version is not None else 0) | Outcome.of(row.last_outcome) << OUTCOME_SHIFT
+    return (PUBLISHED if row.data_version is not None else 0) | _OUTCOMES[row.last_outcome]

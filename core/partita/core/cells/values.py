@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -38,14 +38,8 @@ class Outcome(IntEnum):
     CANCELLED = 5
     LOST = 6
 
-    @classmethod
-    def of(cls, text: str | None) -> Outcome:
-        """The member of a stored text; raises KeyError for a word that the schema does not know."""
-        return cls.NONE if text is None else cls[text.upper()]
 
-
-@dataclass(frozen=True, slots=True)
-class CellRow:
+class CellRow(NamedTuple):
     """One row of `cell`, as far as status needs it."""
 
     partition: str

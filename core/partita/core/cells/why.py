@@ -13,7 +13,7 @@ from typing import Protocol
 
 from partita.assets import AssetKey
 from partita.core.catalog import Catalog, CatalogAsset
-from partita.core.catalog.inputs import upstream_cells
+from partita.core.catalog.upstreams import upstream_cells
 from partita.core.cells.status import AssetStatus, Statuses
 from partita.core.cells.values import CellDetail, CellsReader
 from partita.core.store.values import CellRef, TaskId
@@ -25,7 +25,7 @@ _NAMED = 5
 @dataclass(frozen=True, slots=True)
 class CellReason:
     """One reason. `code` is one of missing stale_code stale_data stale_dependencies upstream_stale upstream_missing
-    upstream_absent upstream_unloaded failed skipped in_progress."""
+    blocked_by_past upstream_absent upstream_unloaded failed skipped in_progress."""
 
     code: str
     text: str
@@ -140,7 +140,8 @@ def _not_there(statuses: Statuses, status: AssetStatus, ordinal: int) -> Iterato
                 if needed.absent_count > len(needed.absent)
                 else ""
             )
-            text = f"it needs {one.upstream} {', '.join(needed.absent)}{more}, which does not exist"
+            verb = "does" if needed.absent_count == 1 else "do"
+            text = f"it needs {one.upstream} {', '.join(needed.absent)}{more}, which {verb} not exist"
             yield CellReason("upstream_absent", text, one.upstream)
 
 
@@ -154,12 +155,21 @@ def _above(statuses: Statuses, status: AssetStatus, ordinal: int) -> Iterator[Ce
             continue
         above, at = bad
         name = _cell_name(one.upstream, above.space.key_at(at))
-        if above.missing[at]:
-            yield CellReason("upstream_missing", f"{name} is missing", one.upstream, above.space.key_at(at))
+        if above.missing[at] and one.upstream == status.asset.key:
+            text = f"its own earlier partition {above.space.key_at(at)} is missing{_tried(above, at)}"
+            yield CellReason("blocked_by_past", text, one.upstream, above.space.key_at(at))
+        elif above.missing[at]:
+            text = f"{name} is missing{_tried(above, at)}"
+            yield CellReason("upstream_missing", text, one.upstream, above.space.key_at(at))
         elif status.held.published[ordinal]:
             root_key, root = _root(statuses, above, at)
             through = "" if root_key == one.upstream else f" because {_cell_name(root_key, root)} is"
             yield CellReason("upstream_stale", f"{name} is stale{through}", root_key, root)
+
+
+def _tried(status: AssetStatus, ordinal: int) -> str:
+    """Whether somebody tried to make what is missing: then that is what to look at."""
+    return "; its last attempt failed" if status.failed[ordinal] else ""
 
 
 def _first_bad(statuses: Statuses, status: AssetStatus, name: str, ordinal: int) -> tuple[AssetStatus, int] | None:

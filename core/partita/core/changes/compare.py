@@ -22,6 +22,7 @@ from partita.assets import (
     space_of,
 )
 from partita.assets.partitions.multi import ProductSpace
+from partita.core.catalog.schemes import scheme_hash
 from partita.core.changes.values import AssetChange, CodeChange, Difference, PartitionsChange, Rename
 
 _NOT_SETTINGS = frozenset(
@@ -166,6 +167,8 @@ def _settings(old: AssetSpec, new: AssetSpec) -> Iterator[str]:
     for name in AssetSpec.model_fields:
         if name not in _NOT_SETTINGS and getattr(old, name) != getattr(new, name):
             yield name
+    if old.partitions != new.partitions and scheme_hash(old.partitions) == scheme_hash(new.partitions):
+        yield "partitions (horizon, cap or time to live)"
 
 
 # ---------------------------------------------------------------------- partitions
@@ -176,6 +179,9 @@ def _partitions(old: AssetSpec, new: AssetSpec, as_of: datetime) -> PartitionsCh
         return None
     before, after = (space_of(from_spec(spec.partitions), as_of) for spec in (old, new))
     common = common_count(before, after)
+    same_scheme = scheme_hash(old.partitions) == scheme_hash(new.partitions)
+    if before.size == after.size == common and same_scheme:
+        return None  # how many keys there may be, or how long they live: a setting
     return PartitionsChange(
         before=before.size,
         after=after.size,
@@ -183,6 +189,7 @@ def _partitions(old: AssetSpec, new: AssetSpec, as_of: datetime) -> PartitionsCh
         vanish=before.size - common,
         appear_examples=_examples(after, before),
         vanish_examples=_examples(before, after),
+        same_scheme=same_scheme,
     )
 
 

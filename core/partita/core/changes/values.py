@@ -42,6 +42,7 @@ class PartitionsChange:
     vanish: int
     appear_examples: tuple[str, ...] = ()
     vanish_examples: tuple[str, ...] = ()
+    same_scheme: bool = False  # keys and windows mean what they meant: some begin to exist earlier or later
 
 
 @dataclass(frozen=True, slots=True)

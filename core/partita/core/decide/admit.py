@@ -1,23 +1,25 @@
 """Admission: which ready tasks get the slots of their pools. Pure.
 
-Tasks come in queues, one per pool set; all tasks of a queue want the same slots, so a queue is blocked as a whole. The
-queues are merged in one order (priority, ready time, id), which is therefore global and not per pool. A task that finds
-too little room in a pool reserves it: nothing behind it may take from that pool, so that a stream of small tasks cannot
-starve a big one. It reserves nothing else, so that a full pool never hides an empty one, and a task that wants more than
-its pool will ever have reserves nothing at all.
+Tasks come in queues, one per pool set and party; all tasks of a queue want the same slots, so a queue is blocked as a whole.
+The queues are merged in one order (`shares.turns`: first who holds less than it is due, then priority with age), which is
+therefore global and not per pool. A task that finds too little room in a pool reserves it: nothing behind it may take from
+that pool, of whichever lane, so that a stream of small tasks cannot starve a big one; only what is kept for a lane stays open
+to that lane, for the big task may not have it anyway. It reserves nothing else, so that a full pool never hides an empty one,
+and a task that wants more than its pool will ever have for it reserves nothing at all.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from partita.core.decide.caps import cap_of, cap_reason
+from partita.core.decide.caps import cap_of, cap_reason, pause_reason
+from partita.core.decide.reasons import same_constraint
+from partita.core.decide.shares import Held, PoolSet, Queue, Shares, turns
 from partita.core.decide.transitions import Actor, move
-from partita.core.store.values import Pool, PoolUse, Task, TaskState, TaskUpdate, WaitReason
+from partita.core.store.values import Lane, Pool, PoolUse, Task, TaskState, TaskUpdate, WaitReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,65 +50,111 @@ def room(pools: Iterable[PoolUse], slots: Mapping[str, Pool], held: Mapping[str,
 
 
 def admit(
-    queues: Sequence[Sequence[Task]], slots: Mapping[str, Pool], held: Mapping[str, int], *, limit: int, now: datetime
+    queues: Sequence[Queue],
+    slots: Mapping[str, Pool],
+    held: Held,
+    lanes: Mapping[str, Lane],
+    *,
+    limit: int,
+    now: datetime,
+    priorities: Mapping[str, int] | None = None,
 ) -> Admission:
-    """Each queue: tasks of one pool set in order. `slots` and `held` cover all their pools."""
-    free = {name: pool.slots - held[name] for name, pool in slots.items()}
-    reserved: dict[str, Task] = {}
+    """`slots` and `held` cover all pools of the queues. Ends early where the rest of a queue is not known."""
+    visit = _Visit(queues, slots, held, lanes, priorities or {})
     admitted: list[tuple[Task, TaskUpdate]] = []
     explained: list[tuple[Task, TaskUpdate]] = []
-    blocked: dict[tuple[PoolUse, ...], Shortage] = {}
-    for task in heapq.merge(*queues, key=_order):
+    blocked: dict[PoolSet, Shortage] = {}
+    for queue, task in turns(queues, visit.shares):
         if len(admitted) == limit:
             return Admission(tuple(admitted), tuple(explained), blocked, more=True)
-        shortage = blocked.get(task.pools) or _shortage(task.pools, slots, free, reserved)
+        shortage = visit.shortage(queue)
         if shortage is None:
-            for use in task.pools:
-                free[use.name] -= use.slots
+            visit.take(queue)
             admitted.append((task, move(task, TaskState.QUEUED, Actor.ADMIT, queued_at=now)))
+            if not queue.whole and task is queue.tasks[-1]:
+                return Admission(tuple(admitted), tuple(explained), blocked, more=True)
             continue
         blocked.setdefault(task.pools, shortage)
-        _reserve(
-            task, slots, free, reserved
-        )  # each time: those before it may have taken what the first of its queue left
-        if task.reason is not shortage.reason:
+        visit.reserve(queue, task)  # each time: those before it may have taken what the first of its queue left
+        if not same_constraint(task, shortage.reason, shortage.detail):
             explained.append((task, _explain(task, shortage)))
     return Admission(tuple(admitted), tuple(explained), blocked, more=False)
 
 
-def _order(task: Task) -> tuple[int, datetime, int]:
-    # A scheduled task always has ready_at (the guard of every move into `scheduled`); the store sorts likewise.
-    assert task.ready_at is not None
-    return (-task.priority, task.ready_at, task.id)
+class _Visit:
+    """What is free, reserved and blocked while one visit goes on."""
+
+    def __init__(
+        self,
+        queues: Sequence[Queue],
+        slots: Mapping[str, Pool],
+        held: Held,
+        lanes: Mapping[str, Lane],
+        priorities: Mapping[str, int],
+    ) -> None:
+        sizes = {name: pool.slots for name, pool in slots.items()}
+        self.shares = Shares(lanes, sizes, held, [(queue.pools, queue.party) for queue in queues], priorities)
+        self._slots = slots
+        self._free = {name: pool.slots - sum(held[name].values()) for name, pool in slots.items()}
+        self._reserved: dict[str, Task] = {}
+        self._blocked: dict[int, Shortage] = {}
+
+    def shortage(self, queue: Queue) -> Shortage | None:
+        """The first pool that has no room for the queue; once it is blocked, it stays so."""
+        found = self._blocked.get(id(queue))
+        if found is None:
+            found = next((short for use in queue.pools if (short := self._short(queue, use)) is not None), None)
+            if found is not None:
+                self._blocked[id(queue)] = found
+        return found
+
+    def take(self, queue: Queue) -> None:
+        for use in queue.pools:
+            self._free[use.name] -= use.slots
+        self.shares.take(queue.pools, queue.party)
+
+    def reserve(self, queue: Queue, task: Task) -> None:
+        lane = queue.party.lane
+        if any(use.slots > self.shares.most(use.name, lane) for use in queue.pools):
+            return  # it can never run as things stand: it must not hold up those that can
+        for use in queue.pools:
+            if self._free[use.name] - self.shares.kept_from(use.name, lane) < use.slots:
+                self._reserved.setdefault(use.name, task)
+
+    def _short(self, queue: Queue, use: PoolUse) -> Shortage | None:
+        free, lane = self._free[use.name], queue.party.lane
+        if free < use.slots:
+            return self._shortage_of(queue, use, None)
+        behind = self._reserved.get(use.name)
+        if behind is not None and self.shares.own(use.name, lane) < use.slots:
+            return self._shortage_of(queue, use, behind)
+        if free - self.shares.kept_from(use.name, lane) < use.slots:
+            return Shortage(WaitReason.LANE, self.shares.evidence(use, lane))
+        return None
+
+    def _shortage_of(self, queue: Queue, use: PoolUse, behind: Task | None) -> Shortage:
+        pool, cap = self._slots[use.name], cap_of(use.name)
+        if cap is not None:
+            return Shortage(*cap_reason(cap, pool))
+        if self.shares.has_its_share(use.name, queue.party.lane) and use.slots <= pool.slots:
+            return Shortage(WaitReason.LANE, self.shares.evidence(use, queue.party.lane))
+        held = pool.slots - self._free[use.name]
+        detail: dict[str, Any] = {"pool": use.name, "slots": pool.slots, "held": held, "wants": use.slots}
+        if behind is not None:
+            detail["behind_task"] = behind.id
+        return Shortage(WaitReason.POOL_FULL, detail)
 
 
-def _shortage(
-    uses: tuple[PoolUse, ...], slots: Mapping[str, Pool], free: Mapping[str, int], reserved: Mapping[str, Task]
-) -> Shortage | None:
-    for use in uses:
-        if free[use.name] < use.slots:
-            return _shortage_of(use, slots[use.name], free[use.name], None)
-        if use.name in reserved:
-            return _shortage_of(use, slots[use.name], free[use.name], reserved[use.name])
-    return None
+def paused_of(pools: PoolSet, slots: Mapping[str, Pool]) -> Shortage | None:
+    """Why nothing of a pool set is admitted whatever is free: the first of its pools that somebody paused. It waits for nobody
+    and for no slot, so it takes no part in the line."""
+    found = next((reason for use in pools if (reason := pause_reason(slots[use.name])) is not None), None)
+    return None if found is None else Shortage(*found)
 
 
-def _shortage_of(use: PoolUse, pool: Pool, free: int, behind: Task | None) -> Shortage:
-    cap = cap_of(use.name)
-    if cap is not None:
-        return Shortage(*cap_reason(cap, pool))
-    detail: dict[str, Any] = {"pool": use.name, "slots": pool.slots, "held": pool.slots - free, "wants": use.slots}
-    if behind is not None:
-        detail["behind_task"] = behind.id
-    return Shortage(WaitReason.POOL_FULL, detail)
-
-
-def _reserve(task: Task, slots: Mapping[str, Pool], free: Mapping[str, int], reserved: dict[str, Task]) -> None:
-    if any(use.slots > slots[use.name].slots for use in task.pools):
-        return  # it can never run as things stand: it must not hold up those that can
-    for use in task.pools:
-        if free[use.name] < use.slots:
-            reserved.setdefault(use.name, task)
+def explain(tasks: Iterable[Task], shortage: Shortage) -> list[tuple[Task, TaskUpdate]]:
+    """Those that do not say so yet, with what they say from now on."""
+    return [(task, _explain(task, shortage)) for task in tasks if task.reason is not shortage.reason]
 
 
 def _explain(task: Task, shortage: Shortage) -> TaskUpdate:

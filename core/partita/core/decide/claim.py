@@ -15,8 +15,9 @@ from datetime import datetime
 from typing import Any
 
 from partita.assets.digest import MASK64, cell_hash, digest_of_inputs
-from partita.core.decide.transitions import Actor, move
-from partita.core.duties.values import EXTERNAL_VERSION, CodeVersion, ResolvedInput
+from partita.core.decide.transitions import Actor, move, next_number
+from partita.core.duties.values import EXTERNAL_VERSION
+from partita.core.duties.values_attempts import CodeVersion, ResolvedInput
 from partita.core.store.values import (
     AssetId,
     AttemptId,
@@ -28,6 +29,7 @@ from partita.core.store.values import (
     TaskCell,
     TaskState,
     TaskUpdate,
+    WaitStage,
     WorkerId,
 )
 
@@ -120,7 +122,8 @@ def start(task: Task, *, worker_id: WorkerId, attempt_id: AttemptId, fence: Fenc
         task,
         TaskState.RUNNING,
         Actor.CLAIM,
-        attempt_number=task.attempt_number + 1,
+        attempt_number=next_number(task),
+        waits=WaitStage.MET if task.waits is WaitStage.RESUME else task.waits,
         worker_id=worker_id,
         attempt_id=attempt_id,
         fence=fence,

@@ -1,8 +1,9 @@
 """Cells of a partition scheme that are made of whole cells of an earlier one: seven days that are a week. Pure.
 
 Owns what counts as made of (no gap, no overlap, by the instants of the windows) and what such a cell is recorded with. Its data
-is not touched: its location names the parts. Its version is over theirs, its digest the sum of theirs: a digest is a sum over the
-input cells, so the cell is as fresh as they were where its inputs are theirs, each once, and stale by data where they are not.
+is not touched: its location names the parts. Its version carries the sum of their hashes, so that what reads it is as fresh as
+what read them. Its digest is the sum of theirs: it is as fresh as they were where it reads what they read, or what was derived of
+that, each once; elsewhere it is stale by data.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 
 from partita.assets import (
@@ -19,6 +19,7 @@ from partita.assets import (
     PartitionsDef,
     SinglePartitions,
     TimePartitions,
+    derived_version,
     join_key,
     space_of,
     split_key,
@@ -27,7 +28,6 @@ from partita.assets.locations import JOINABLE, joined_location
 from partita.core.catalog.names import Span, names_of
 from partita.core.store.values_identity import DerivedCell, FormerCell
 
-VERSION_PREFIX = "derived:"
 _MODULUS = 1 << 64
 _Rest = tuple[tuple[str, str], ...]
 
@@ -132,26 +132,13 @@ def _derived(key: str, parts: Sequence[FormerCell], fingerprint: str, dependency
     return DerivedCell(
         partition=key,
         window=(first[0], last[1]),
-        data_version=combined_version(one.data_version for one in parts),
+        data_version=derived_version((one.partition, one.data_version) for one in parts),
         fingerprint=min(codes - {fingerprint}, default=fingerprint),
         dependency_hash=dependency_hash,
         consumed_digest=sum(one.consumed_digest or 0 for one in parts) % _MODULUS,
         location=joined_location(one.location for one in parts if one.location is not None),
         metadata=metadata,
     )
-
-
-def combined_version(versions: Iterable[str]) -> str:
-    """The data version of cells put together, in their order; it says that it is one.
-
-    >>> combined_version(["a", "bc"]) == combined_version(["ab", "c"])
-    False
-    """
-    digest = sha256()
-    for one in versions:
-        text = one.encode()
-        digest.update(len(text).to_bytes(8, "big") + text)
-    return VERSION_PREFIX + digest.hexdigest()[:32]
 
 
 def _shape(definition: PartitionsDef | None) -> _Shape | None:

@@ -8,15 +8,15 @@ and its fence is the attempt's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
-from partita.core.decide import retry
+from partita.core.decide import retry, waits
 from partita.core.decide.transitions import Actor, move
-from partita.core.duties.values import AttemptResult, CellOutcome, CellResult
+from partita.core.duties.values_attempts import AttemptResult, CellOutcome, CellResult
 from partita.core.store.values import (
+    WAITING,
     AssetId,
     AttemptOutcome,
     CellAttempt,
@@ -48,8 +48,7 @@ END_OF_PENDING: Mapping[TaskState, CellState] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """`left`: cells that the attempt neither made nor skipped, with the sentence that says why."""
 
     update: TaskUpdate
@@ -58,8 +57,7 @@ class Judgement:
     left: Mapping[CellRef, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(NamedTuple):
     update: TaskUpdate
     publications: tuple[Publication, ...]
     cells: tuple[TaskCellUpdate, ...]
@@ -83,8 +81,15 @@ def refusal(task: Task | None, result: AttemptResult) -> str | None:
 def publishable(task: Task, cells: Sequence[TaskCell], result: AttemptResult) -> tuple[CellResult, ...]:
     """The written cells that may be published: pending, complete, and whole in their atomic group."""
     pending = {own.cell for own in cells if own.state is CellState.PENDING}
-    reports = _reports(result, pending)
+    return _publishable(pending, _reports(result, pending), result)
+
+
+def _publishable(
+    pending: Collection[CellRef], reports: Mapping[CellRef, CellResult], result: AttemptResult
+) -> tuple[CellResult, ...]:
     written = {cell for cell, report in reports.items() if report.kind is CellOutcome.WRITTEN}
+    if not result.groups:
+        return tuple(reports[cell] for cell in sorted(written))
     held_back = {cell for cell in written if _missing_members(cell, pending, written, result.groups)}
     return tuple(reports[cell] for cell in sorted(written - held_back))
 
@@ -93,7 +98,7 @@ def judge(task: Task, cells: Sequence[TaskCell], result: AttemptResult, now: dat
     """The next state of a running task whose live attempt reports. `cells` are all cells of the task."""
     pending = [own.cell for own in cells if own.state is CellState.PENDING]
     reports = _reports(result, pending)
-    publish = publishable(task, cells, result)
+    publish = _publishable(pending, reports, result)
     made = {report.cell for report in publish}
     skips_rest = result.outcome is AttemptOutcome.SKIPPED
     unmade = [cell for cell in pending if cell not in made]
@@ -120,6 +125,10 @@ def _after_unmade(task: Task, result: AttemptResult, left: Mapping[CellRef, str 
             return retry.after_loss(task, now, by=Actor.FINISH, error=error or "its runner was lost")
         case AttemptOutcome.VERSION_GONE:
             return retry.after_version_gone(task, now)
+        case AttemptOutcome.DEFERRED if result.deferral is not None and not task.cancel_requested:
+            return waits.defer(task, result.deferral)
+        case AttemptOutcome.DEFERRED:
+            return retry.after_failure(task, now, error=error or "it deferred without saying what it waits for")
         case AttemptOutcome.CANCELLED:
             # Stopped without having been asked (a worker that shuts down): not the user's doing.
             return retry.after_loss(task, now, by=Actor.FINISH, error=error or "it was stopped by its worker")
@@ -142,22 +151,17 @@ def _reports(result: AttemptResult, pending: Iterable[CellRef]) -> dict[CellRef,
 def _sound(report: CellResult, result: AttemptResult) -> CellResult:
     if report.kind is not CellOutcome.WRITTEN:
         return report
-    lacks = [
-        name
-        for name, there in (
-            ("data version", report.data_version is not None),
-            ("digest of its inputs", report.cell in result.digests),
-            ("code version", report.cell.asset_id in result.versions),
-        )
-        if not there
-    ]
-    if not lacks:
+    versioned, digested = report.data_version is not None, report.cell in result.digests
+    known = report.cell.asset_id in result.versions
+    if versioned and digested and known:
         return report
-    return replace(report, kind=CellOutcome.FAILED, error=f"reported as written without its {' and '.join(lacks)}")
+    parts = (("data version", versioned), ("digest of its inputs", digested), ("code version", known))
+    lacks = [name for name, there in parts if not there]
+    return report._replace(kind=CellOutcome.FAILED, error=f"reported as written without its {' and '.join(lacks)}")
 
 
 def _missing_members(
-    cell: CellRef, pending: set[CellRef], written: set[CellRef], groups: Sequence[tuple[AssetId, ...]]
+    cell: CellRef, pending: Collection[CellRef], written: Collection[CellRef], groups: Sequence[tuple[AssetId, ...]]
 ) -> list[AssetId]:
     """The members of this cell's atomic group that are due in its partition and were not written."""
     for group in groups:
@@ -211,7 +215,7 @@ def conclude(
     update = judgement.update
     if update.state is TaskState.SUCCESS:
         moved = any(not p.confirms for p in publications) or any(own.state is CellState.PUBLISHED for own in cells)
-        update = replace(update, outcome="published" if moved else "unchanged")
+        update = update._replace(outcome="published" if moved else "unchanged")
     return Conclusion(update, publications, tuple(updates), _notes(result, judgement))
 
 
@@ -251,6 +255,8 @@ def published_cells(task: Task, publications: Sequence[Publication]) -> Iterable
 
 
 def _notes(result: AttemptResult, judgement: Judgement) -> tuple[CellAttempt, ...]:
+    if judgement.update.state in WAITING:
+        return ()  # nothing was decided about its cells
     outcome = _NOTE.get(result.outcome, "failed")
     skipped = [CellAttempt(c, result.fence, "skipped", result.attempt_id, None) for c in judgement.skipped]
     left = [CellAttempt(c, result.fence, outcome, result.attempt_id, why) for c, why in judgement.left.items()]

@@ -1,4 +1,4 @@
-"""What a person does to identities: rename, move, retire. Pure: what is known in, the change or a refusal out.
+"""What a person does to identities: rename, move, retire, delete. Pure: what is known in, the change or a refusal out.
 
 Owns what each of them means and when it is refused. The change is a value: the preview shows it, the duty writes it (law 6).
 """
@@ -55,7 +55,7 @@ class Line:
 class IdentityChange:
     """`lines` by asset; `before` are their rows as they were when this was decided."""
 
-    kind: Literal["rename", "move", "retire"]
+    kind: Literal["rename", "move", "retire", "delete"]
     lines: tuple[Line, ...]
     before: tuple[AssetRow, ...]
     vector: tuple[tuple[LocationId, SnapshotId], ...]
@@ -124,6 +124,34 @@ def retire(
         for row in rows
     ]
     return IdentityChange("retire", tuple(lines), tuple(rows), known.vector)
+
+
+def delete(known: Known, keys: Collection[str], readers: Mapping[str, Collection[AssetKey]]) -> IdentityChange:
+    """What these retired assets held and their history go for good. `readers` are the assets that are active and name each as
+    an input. Raises UnknownAsset, IdentityRefused."""
+    rows = [known.row(key) for key in sorted(set(keys))]
+    for row in rows:
+        where = known.declared.get(AssetKey(row.key))
+        if where is not None or row.retired_at is None:
+            said = f"is declared by location {where!r}" if where is not None else "is not retired"
+            raise IdentityRefused(
+                f"{row.key!r} {said}",
+                rule="what is deleted has left the graph before",
+                fix=f"take it out of the code and deploy, or partita assets retire {row.key}",
+            )
+        left = sorted(readers.get(row.key, ()))
+        if left:
+            raise IdentityRefused(
+                f"{row.key!r} is named as an input by {', '.join(map(repr, left[:5]))}",
+                rule="what others depend on is not deleted",
+                fix="change those first",
+            )
+    _refuse_open(known, rows, "deleted")
+    note = (
+        "goes for good with its cells, versions, checks and requests; runs keep their records, data stay where they are"
+    )
+    lines = [Line(row.id, row.key, "", known.held.get(row.id, 0), note) for row in rows]
+    return IdentityChange("delete", tuple(lines), tuple(rows), known.vector)
 
 
 def _refuse_open(known: Known, rows: Sequence[AssetRow], verb: str) -> None:

@@ -3,6 +3,10 @@
 `db_pulse.last_ok` moves every second while the database answers. A pulse that finds it old has found an outage of the
 database, not of the workers: all leases are extended by the gap and nobody is judged before the next pulse (S-156). Every
 writer of the pulse goes through `pulse`: one that only set it would hide the gap from whoever judges next.
+
+Clocks: one that is set forward looks like an outage, and extends leases. One that is set back makes them last longer by as
+much: a dead worker is found later. Set back and forward within one pulse, a lease that was taken in between is short by as much,
+and its worker may be judged early. That is accepted: it costs a loss, and the fence lets nothing be published twice.
 """
 
 from __future__ import annotations

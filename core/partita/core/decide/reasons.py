@@ -25,6 +25,16 @@ ASIDE = timedelta(seconds=15)
 _NOBODY_CAN_RUN_IT = frozenset({WaitReason.NO_SERVER, WaitReason.VERSION_GONE})
 
 
+# What a constraint is told apart by; how much of it is taken at the moment is not stored anew each time.
+_NAMES = ("pool", "lane", "backfill", "asset", "location", "version", "behind_task")
+
+
+def same_constraint(task: Task, reason: WaitReason, detail: Mapping[str, Any]) -> bool:
+    """Whether a task says already that just this keeps it: the reason, and the pool, lane, cap or version by name."""
+    told = task.reason_detail or {}
+    return task.reason is reason and all(told.get(name) == detail.get(name) for name in _NAMES)
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """The reason that binds all queued tasks of one version, and whether it binds from the first moment."""

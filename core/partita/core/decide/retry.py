@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from partita.assets.digest import hash64
-from partita.core.decide.transitions import INFRA_LOSSES, Actor, move
+from partita.core.decide.transitions import INFRA_LOSSES, Actor, move, wait_first
 from partita.core.store.values import AttemptId, RetryPolicy, Task, TaskState, TaskUpdate, WaitReason
 
 _LOSS_DELAYS_S = (0.0, 1.0, 2.0, 4.0)  # the last one repeats
@@ -42,19 +42,26 @@ def loss_delay_s(losses: int) -> float:
 
 
 def after_failure(
-    task: Task, now: datetime, *, error: str | None, for_good: bool = False, retry_in_s: float | None = None
+    task: Task,
+    now: datetime,
+    *,
+    error: str | None,
+    for_good: bool = False,
+    retry_in_s: float | None = None,
+    by: Actor = Actor.FINISH,
+    **changes: Any,
 ) -> TaskUpdate:
-    """A failure of user code: again while its retries last (S-110), else failed."""
+    """A failure of user code: again while its retries last (S-110), else failed. `changes` go into the update too."""
     failures = task.user_failures + 1
     if task.cancel_requested:
-        return _cancelled(task, now, Actor.FINISH)
+        return _cancelled(task, now, by)
     if for_good or failures > task.retry.max_retries:
-        return _failed(task, now, Actor.FINISH, user_failures=failures, error=error)
+        return _failed(task, now, by, user_failures=failures, error=error, **changes)
     if retry_in_s is not None:
         wait = max(retry_in_s, 0.0)
     else:
         wait = delay_s(task.retry, failures, task.attempt_id or AttemptId(0))
-    return _again(task, now, Actor.FINISH, wait, error=error, user_failures=failures)
+    return _again(task, now, by, wait, error=error, user_failures=failures, **changes)
 
 
 def after_loss(task: Task, now: datetime, *, by: Actor, error: str) -> TaskUpdate:
@@ -92,18 +99,22 @@ def after_version_gone(task: Task, now: datetime) -> TaskUpdate:
 
 def wake(task: Task) -> TaskUpdate:
     """A retry whose time has come. It keeps the instant at which it first became ready, and so its place in the queue."""
+    first = wait_first(task.waits)
+    if first is not None:
+        state, reason = first
+        return move(task, state, Actor.WAKE, not_before=None, reason=reason)
     return move(task, TaskState.SCHEDULED, Actor.WAKE, not_before=None)
 
 
-def _again(task: Task, now: datetime, by: Actor, wait_s: float, *, error: str | None, **counters: int) -> TaskUpdate:
+def _again(task: Task, now: datetime, by: Actor, wait_s: float, *, error: str | None, **own: Any) -> TaskUpdate:
     at = now + timedelta(seconds=min(wait_s, _LONGEST_S))
-    changes: dict[str, Any] = {**counters, "worker_id": None, "not_before": at, "error": error}
+    changes: dict[str, Any] = {**own, "worker_id": None, "not_before": at, "error": error}
     detail = {"at": at.isoformat(), "error": error}
     return move(task, TaskState.UP_FOR_RETRY, by, **changes, reason=WaitReason.RETRY_AT, reason_detail=detail)
 
 
-def _failed(task: Task, now: datetime, by: Actor, *, error: str | None, **counters: int) -> TaskUpdate:
-    return move(task, TaskState.FAILED, by, **counters, worker_id=None, error=error, finished_at=now)
+def _failed(task: Task, now: datetime, by: Actor, *, error: str | None, **own: Any) -> TaskUpdate:
+    return move(task, TaskState.FAILED, by, **own, worker_id=None, error=error, finished_at=now)
 
 
 def _cancelled(task: Task, now: datetime, by: Actor) -> TaskUpdate:

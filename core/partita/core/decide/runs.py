@@ -1,45 +1,57 @@
 """How a run stands: its tallies and its end. Pure.
 
-A run ends when every one of its tasks has ended. It failed if any task failed or is upstream_failed, whatever else
-succeeded (S-112, S-113); else it is cancelled if that was asked while any was open; else it succeeded: skips never fail a run.
+A run ends when every one of its tasks has ended. It failed if any task failed, is upstream_failed or was removed, whatever else
+succeeded (S-112, S-113), or if it timed out (S-159); else it is cancelled if a task was, or if that was asked while any was open;
+else it succeeded: skips never fail a run.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import lru_cache
+from types import MappingProxyType
 
-from partita.core.store.values import Run, RunState, RunUpdate, Tally, TaskState
+from partita.core.store.values import Run, RunState, RunUpdate, Tally, TaskId, TaskState
+
+_UNMADE = tuple(state.value for state in (TaskState.FAILED, TaskState.UPSTREAM_FAILED, TaskState.REMOVED))
 
 
 def fold(run: Run, tallies: Iterable[Tally], now: datetime) -> RunUpdate:
     """Adds the appended tallies of one run to it, and ends it when they are complete."""
-    counts = Counter(run.tallies)
+    counts = dict(run.tallies)
     for tally in tallies:
-        counts[tally.state.value] += tally.n
+        name = tally.state.value
+        counts[name] = counts.get(name, 0) + tally.n
     state = run.state
-    if state is RunState.RUNNING and counts.total() >= run.task_count:
-        state = end_state(counts, cancel_requested=run.cancel_requested)
+    if state is RunState.RUNNING and sum(counts.values()) >= run.task_count:
+        state = end_state(counts, cancel_requested=run.cancel_requested, timed_out=run.timed_out)
     return RunUpdate(
         id=run.id,
         expect_state=run.state,
         state=state,
-        tallies=dict(counts),
+        tallies=_shared(tuple(sorted(counts.items()))),
         cancel_requested=run.cancel_requested,
         finished_at=now if state is not run.state else None,
+        cancelled_from=run.cancelled_from if state is RunState.RUNNING else None,
     )
 
 
-def end_state(counts: Mapping[str, int], *, cancel_requested: bool) -> RunState:
+@lru_cache(maxsize=1024)
+def _shared(counts: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
+    """One value for all runs that stand alike: the store makes its text once."""
+    return MappingProxyType(dict(counts))
+
+
+def end_state(counts: Mapping[str, int], *, cancel_requested: bool, timed_out: bool = False) -> RunState:
     """The state of a run whose tasks have all ended, by the number of tasks in each state.
 
     >>> str(end_state({"success": 9, "skipped": 1}, cancel_requested=False))
     'success'
     """
-    if counts.get(TaskState.FAILED.value) or counts.get(TaskState.UPSTREAM_FAILED.value):
+    if timed_out or any(counts.get(state) for state in _UNMADE):
         return RunState.FAILED
-    if cancel_requested:
+    if cancel_requested or counts.get(TaskState.CANCELLED.value):
         return RunState.CANCELLED
     return RunState.SUCCESS
 
@@ -48,6 +60,28 @@ def request_cancel(run: Run) -> RunUpdate | None:
     """None when there is nothing to ask: it has ended, or was asked before."""
     if run.state is not RunState.RUNNING or run.cancel_requested:
         return None
+    return cancelling(run, None)
+
+
+def cancelling(run: Run, cancelled_from: TaskId | None) -> RunUpdate:
+    """Of a cancelled run: the task below which there are others to reach; None when all have been."""
     return RunUpdate(
-        id=run.id, expect_state=run.state, state=run.state, tallies=dict(run.tallies), cancel_requested=True
+        id=run.id,
+        expect_state=run.state,
+        state=run.state,
+        tallies=dict(run.tallies),
+        cancel_requested=True,
+        cancelled_from=cancelled_from,
+    )
+
+
+def time_out(run: Run) -> RunUpdate:
+    """A run that takes too long: nothing of it starts any more."""
+    return RunUpdate(
+        id=run.id,
+        expect_state=run.state,
+        state=run.state,
+        tallies=dict(run.tallies),
+        cancel_requested=True,
+        timed_out=True,
     )

@@ -15,8 +15,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from partita.core.decide.rules import Ends, Verdict, verdict
-from partita.core.decide.transitions import Actor, move
-from partita.core.store.values import Task, TaskId, TaskState, TaskUpdate, WaitReason
+from partita.core.decide.transitions import Actor, move, wait_first
+from partita.core.store.values import (
+    RunId,
+    Task,
+    TaskId,
+    TaskState,
+    TaskUpdate,
+    waits_for,
+)
 
 # What an ended upstream counts as. A cancelled or removed one made nothing that its dependents could use. Within its own
 # run they were cancelled with it; what still hears of it is a gate of another run that had joined it.
@@ -30,10 +37,11 @@ class Ended:
     state: TaskState
     step: str
     kind: str
+    run_id: RunId
 
     @classmethod
     def of(cls, task: Task, state: TaskState) -> Ended:
-        return cls(state=state, step=task.step, kind=task.kind)
+        return cls(state=state, step=task.step, kind=task.kind, run_id=task.run_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +114,12 @@ class _Settling:
         counters = {"waiting_on": waiting, "good_upstream": good, "bad_upstream": bad, "skip_upstream": skipped}
         decision = verdict(task.rule, Ends(waiting, good, bad, skipped))
         if decision is Verdict.WAIT:
-            detail = {"waiting_on": waiting}
-            update = move(
-                task, TaskState.NONE, Actor.SETTLE, **counters, reason=WaitReason.UPSTREAM, reason_detail=detail
-            )
+            past = (task.reason_detail or {}).get("past", 0)
+            reason, detail = waits_for(waiting, past and past - sum(_is_past(end, task) for end in ends))
+            update = move(task, TaskState.NONE, Actor.SETTLE, **counters, reason=reason, reason_detail=detail)
         elif decision is Verdict.RUN:
-            update = move(task, TaskState.SCHEDULED, Actor.SETTLE, **counters | {"waiting_on": 0}, ready_at=self.now)
-            self.ready += task.kind == "step"
+            update = _let_run(task, counters | {"waiting_on": 0}, self.now)
+            self.ready += task.kind == "step" and update.state is TaskState.SCHEDULED
             self.gates += task.kind == "gate"
         else:
             target = TaskState(decision.value)
@@ -131,9 +138,24 @@ class _Settling:
         return None
 
 
+def _let_run(task: Task, counters: Mapping[str, int], now: datetime) -> TaskUpdate:
+    first = wait_first(task.waits)
+    if first is None:
+        return move(task, TaskState.SCHEDULED, Actor.SETTLE, **counters, ready_at=now)
+    state, reason = first
+    return move(task, state, Actor.SETTLE, **counters, ready_at=now, reason=reason)
+
+
 def _counts_as_skip(end: Ended, task: Task) -> bool:
-    # A skipped earlier partition satisfies a dependency of an asset on itself (DESIGN section 5, "Skip").
-    return end.state is TaskState.SKIPPED and not (end.kind == "step" and end.step == task.step)
+    # A skipped earlier partition satisfies a dependency of an asset on itself (DESIGN section 5, "Skip"). The gate that stands
+    # for an owner of another run has that step's name too: it is skipped with its owner, and satisfies its own run's past.
+    own = end.step == task.step and end.run_id == task.run_id and "step" in (end.kind, task.kind)
+    return end.state is TaskState.SKIPPED and not own
+
+
+def _is_past(end: Ended, task: Task) -> bool:
+    """Whether it made earlier partitions of the asset itself."""
+    return end.kind == "step" and end.step == task.step
 
 
 def open_gates(gates: Sequence[Task], now: datetime) -> list[tuple[Task, TaskUpdate]]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from partita.assets import PartitaError
 from partita.core.decide.accept import AcceptTarget, rebases_of
-from partita.core.duties.values import Channel
+from partita.core.duties.channels import Channel
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import NewEvent
 from partita.core.store.values_accept import AcceptanceId, Rebase
@@ -63,7 +63,7 @@ def _accept(tx: Tx, targets: Sequence[AcceptTarget], who: str, reason: str, requ
             fix="look again: partita plan --mode stale",
         )
     made = tx.insert_acceptance(who, reason, request, written)
-    tx.audit(who, "accept", {"acceptance": made, "cells": len(written), "reason": reason, "request": dict(request)})
+    tx.audit(who, "accept", {"acceptance": made, "cells": len(written), "request": dict(request)}, reason=reason)
     _tell(tx, written)
     return Accepted(made, len(written), len(targets) - len(written))
 

@@ -8,19 +8,21 @@ that what the attempt reads is what its digest says it read.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
+from partita.core.collecting import collector_rests
 from partita.core.decide import claim as decide
+from partita.core.decide.shares import choose
+from partita.core.decide.transitions import next_number
+from partita.core.duties.channels import Channel
 from partita.core.duties.consequences import Beyond, Move, follow, write
 from partita.core.duties.gates import open_gates
-from partita.core.duties.values import (
-    BATCH_TASKS,
-    EXTERNAL_VERSION,
-    LEASE_S,
-    Channel,
+from partita.core.duties.values import BATCH_TASKS, EXTERNAL_VERSION, LEASE_S
+from partita.core.duties.values_attempts import (
     Claimed,
     ClaimedInput,
     Claims,
@@ -28,6 +30,7 @@ from partita.core.duties.values import (
     LogPath,
     ResolvedInputs,
     Unresolvable,
+    WaitEvent,
 )
 from partita.core.store.port import Store, StoreError, Tx
 from partita.core.store.values import (
@@ -39,15 +42,23 @@ from partita.core.store.values import (
     LocationId,
     NewAttempt,
     Run,
+    RunId,
     SnapshotId,
     Task,
     TaskCell,
     TaskCellUpdate,
     TaskId,
+    WaitStage,
     WorkerId,
 )
+from partita.core.store.values_waits import WaitState
 
 Facts = Mapping[CellRef, CellFact]
+_Events = Mapping[TaskId, Sequence[WaitEvent]]
+Prepare = Callable[[Mapping[RunId, int]], None]
+
+
+def _nothing(_: Mapping[RunId, int]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +71,10 @@ class _Asked:
     resolve: InputResolver
     log_path: LogPath
     lease_s: float
+    prepare: Prepare
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     task: Task
     run: Run
     cells: tuple[TaskCell, ...]
@@ -72,18 +83,14 @@ class _Candidate:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """A candidate with the digests of its pending cells and those of them that need no attempt."""
+class _Judged(NamedTuple):
+    """A candidate with the digests of its pending cells, and which of them need no attempt and which are due for one."""
 
     candidate: _Candidate
     inputs: tuple[decide.InputSums, ...]
     digests: Mapping[CellRef, int]
     unchanged: frozenset[CellRef]
-
-    @property
-    def due(self) -> tuple[TaskCell, ...]:
-        return tuple(own for own in self.candidate.pending if own.cell not in self.unchanged)
+    due: tuple[TaskCell, ...]
 
 
 def claim(
@@ -95,16 +102,21 @@ def claim(
     log_path: LogPath,
     *,
     lease_s: float = LEASE_S,
+    prepare: Prepare = _nothing,
 ) -> Claims:
     """Starts up to `limit` attempts of tasks pinned to `pins` (the versions that live code servers execute).
 
+    `prepare` is told of all runs, with the revision of keys that they see, before `resolve` and `log_path` are asked for their
+    tasks, so that it can read them together.
+
     Tasks that need no attempt end here and do not count; `more` then says that it is worth calling again.
     """
-    asked = _Asked(worker_id, tuple(pins), min(limit, BATCH_TASKS), resolve, log_path, lease_s)
-    try:
-        claims, gates = store.run(partial(_claim, asked=asked, whole=False))
-    except Beyond:
-        claims, gates = store.run(partial(_claim, asked=asked, whole=True))
+    asked = _Asked(worker_id, tuple(pins), min(limit, BATCH_TASKS), resolve, log_path, lease_s, prepare)
+    with collector_rests():
+        try:
+            claims, gates = store.run(partial(_claim, asked=asked, whole=False))
+        except Beyond:
+            claims, gates = store.run(partial(_claim, asked=asked, whole=True))
     if gates:
         with suppress(StoreError):  # what was claimed is committed and must be told; the next admission opens the gates
             open_gates(store)
@@ -118,7 +130,10 @@ def _claim(tx: Tx, *, asked: _Asked, whole: bool) -> tuple[Claims, int]:
     if asked.limit < 1 or not asked.pins:
         return Claims(live=True), 0
     now = tx.now()
-    candidates = _candidates(tx, tx.lock_queued_skip(asked.pins, asked.limit), asked.resolve)
+    tasks = _chosen(tx, asked)
+    runs = {run.id: run for run in tx.read_runs(sorted({task.run_id for task in tasks}))} if tasks else {}
+    asked.prepare({run.id: run.keys_revision for run in runs.values()})
+    candidates = _candidates(tx, tasks, runs, asked.resolve)
     wanted = sorted(_cells_to_read(candidates))
     facts = tx.read_cells(wanted) if wanted else {}
     failed = [(c.task, decide.fail_unresolved(c.task, c.why, now)) for c in candidates if c.resolved is None]
@@ -148,13 +163,24 @@ def _claim(tx: Tx, *, asked: _Asked, whole: bool) -> tuple[Claims, int]:
     return claims, written.gates
 
 
-def _candidates(tx: Tx, tasks: Sequence[Task], resolve: InputResolver) -> list[_Candidate]:
+def _chosen(tx: Tx, asked: _Asked) -> list[Task]:
+    tasks = tx.lock_queued_skip(asked.pins, asked.limit)
+    if len(tasks) <= asked.limit:
+        return tasks
+    # Lanes and the worker's other work matter only where somebody has to be left behind.
+    several = len({task.party for task in tasks}) > 1
+    if not several:
+        return choose(tasks, {}, {}, asked.limit)
+    running = tx.running_parties(asked.worker_id)
+    return choose(tasks, running, tx.lanes(), asked.limit, tx.backfill_priorities())
+
+
+def _candidates(tx: Tx, tasks: Sequence[Task], runs: Mapping[RunId, Run], resolve: InputResolver) -> list[_Candidate]:
     if not tasks:
         return []
     cells: dict[TaskId, list[TaskCell]] = defaultdict(list)
     for own in tx.task_cells([task.id for task in tasks]):
         cells[own.task_id].append(own)
-    runs = {run.id: run for run in tx.read_runs(sorted({task.run_id for task in tasks}))}
     return [_candidate(task, runs[task.run_id], cells[task.id], resolve) for task in tasks]
 
 
@@ -189,15 +215,17 @@ def _judge(candidate: _Candidate, resolved: ResolvedInputs, facts: Facts) -> _Ju
     inputs = tuple(decide.sums_of(part, facts) for part in resolved.inputs)
     digests = decide.digests_of(candidate.pending, inputs)
     unchanged = decide.unchanged(candidate.task, candidate.pending, facts, digests, resolved.versions)
-    return _Judged(candidate, inputs, digests, unchanged)
+    due = tuple(own for own in candidate.pending if own.cell not in unchanged) if unchanged else candidate.pending
+    return _Judged(candidate, inputs, digests, unchanged, due)
 
 
 def _start(tx: Tx, starting: Sequence[_Judged], facts: Facts, asked: _Asked) -> list[Claimed]:
     ids = tx.reserve_attempt_ids(len(starting))
     # One fence for all of them: a fence tells the attempts at one cell apart, and a cell is in one of these tasks only.
     fence = tx.next_fence()
+    events = _events(tx, [judged.candidate.task for judged in starting])
     claimed = [
-        _claimed(judged, facts, attempt_id, fence, asked.log_path)
+        _claimed(judged, facts, attempt_id, fence, asked.log_path, events)
         for judged, attempt_id in zip(starting, ids, strict=True)
     ]
     # Raised here and not at publication: from now on no earlier attempt at these cells can publish, whatever it holds.
@@ -209,10 +237,22 @@ def _start(tx: Tx, starting: Sequence[_Judged], facts: Facts, asked: _Asked) -> 
     return claimed
 
 
-def _claimed(judged: _Judged, facts: Facts, attempt_id: AttemptId, fence: Fence, log_path: LogPath) -> Claimed:
+def _events(tx: Tx, tasks: Sequence[Task]) -> _Events:
+    """What the waits of these tasks brought; nearly no task has waited, and that costs no statement."""
+    waited = [task.id for task in tasks if task.waits in (WaitStage.MET, WaitStage.RESUME)]
+    found: dict[TaskId, list[WaitEvent]] = defaultdict(list)
+    for wait in tx.waits_of(waited) if waited else ():
+        if wait.state is WaitState.FIRED:
+            found[wait.task_id].append(WaitEvent(wait.place, wait.trigger, wait.args, wait.payload))
+    return found
+
+
+def _claimed(
+    judged: _Judged, facts: Facts, attempt_id: AttemptId, fence: Fence, log_path: LogPath, events: _Events
+) -> Claimed:
     candidate, task = judged.candidate, judged.candidate.task
     assert candidate.resolved is not None
-    number = task.attempt_number + 1
+    number = next_number(task)
     return Claimed(
         task=task,
         attempt_id=attempt_id,
@@ -225,6 +265,7 @@ def _claimed(judged: _Judged, facts: Facts, attempt_id: AttemptId, fence: Fence,
         as_of=candidate.run.as_of,
         params=candidate.run.params,
         log=log_path(task, judged.due, attempt_id),
+        events=tuple(events.get(task.id, ())),
     )
 
 

@@ -10,17 +10,21 @@ back and starts again with the whole closure, locked in one statement, instead o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from partita.core.decide.finish import END_OF_PENDING
 from partita.core.decide.settle import Ended, Settlement, settle
+from partita.core.decide.signals import failure_signals, first_line
 from partita.core.decide.transitions import HOLDS_SLOTS
-from partita.core.duties.values import REPLAN, Channel
+from partita.core.duties.channels import Channel
+from partita.core.duties.values import REPLAN
 from partita.core.store.port import Tx
 from partita.core.store.values import (
+    WAITING,
     CellState,
     NewEvent,
     RunId,
@@ -28,6 +32,7 @@ from partita.core.store.values import (
     Task,
     TaskCellUpdate,
     TaskId,
+    TaskState,
     TaskUpdate,
 )
 
@@ -44,13 +49,15 @@ class Beyond(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What `write` did: `ready` steps became scheduled, `gates` too, `todo` work for consumers was put, `freed` slots."""
+    """What `write` did: `ready` steps became scheduled, `gates` too, `todo` work for consumers was put, `freed` slots, `waits`
+    were opened or ended."""
 
     ready: int = 0
     gates: int = 0
     todo: bool = False
     freed: bool = False
     events: bool = False
+    waits: bool = False
 
     def channels(self) -> tuple[Channel, ...]:
         """What is worth waking. Slots that came free are news for admission as much as tasks that became ready."""
@@ -58,6 +65,7 @@ class Written:
             (Channel.SCHEDULED, self.ready or self.gates or self.freed),
             (Channel.TODO, self.todo),
             (Channel.EVENT, self.events),
+            (Channel.WAIT, self.waits),
         )
         return tuple(channel for channel, moved in worth if moved)
 
@@ -68,6 +76,7 @@ class Written:
             self.todo or other.todo,
             self.freed or other.freed,
             self.events or other.events,
+            self.waits or other.waits,
         )
 
 
@@ -76,14 +85,15 @@ def follow(tx: Tx, moves: Sequence[Move], *, whole: bool, now: datetime) -> Sett
     ended = {task.id: Ended.of(task, update.state) for task, update in moves if update.state.terminal}
     if not ended:
         return Settlement((), 0, 0, frozenset())
-    dependents, edges = _below(tx, ended, whole=whole)
+    dependents, edges = below(tx, ended, whole=whole)
     settlement = settle(ended, edges, dependents, whole=whole, now=now)
     if settlement.beyond:
         raise Beyond(settlement.beyond)
     return settlement
 
 
-def _below(tx: Tx, ended: Collection[TaskId], *, whole: bool) -> tuple[list[Task], list[tuple[TaskId, TaskId]]]:
+def below(tx: Tx, ended: Collection[TaskId], *, whole: bool) -> tuple[list[Task], list[tuple[TaskId, TaskId]]]:
+    """The tasks in `none` below these, locked, with the edges to them."""
     ids = sorted(ended)
     while True:
         # The edges are read after the locks: a launch that joins one of these tasks holds it locked until it commits.
@@ -108,12 +118,13 @@ def write(
     told: Collection[TaskId] = (),
     events: Iterable[NewEvent] = (),
     quiet: bool = False,
+    untold: Collection[TaskId] = (),
 ) -> Written:
     """Writes the moves and the settlement with everything that follows from them.
 
     `cells` are the outcomes of cells that the duty decided itself; `told` the tasks of which these are complete. The cells of
     all other tasks that end and are still pending end as their task does. `events` are appended before those of the moves;
-    `quiet`: the moves have none.
+    `quiet`: the moves have none. `untold` tasks end, and their runs hear of it later.
     """
     everything = [*moves, *settlement.updates]
     ended = [(task, update) for task, update in everything if update.state.terminal]
@@ -124,18 +135,32 @@ def write(
     tx.write_task_cells([*explicit, *_ends_of_pending(tx, ended, explicit, told)])
     if freed:
         tx.release_slots(freed)
+    waits = _tend_waits(tx, everything)
     if ended_ids:
         tx.close_cells(ended_ids)
-        tx.append_tallies(_tallies(ended))
+        tx.append_tallies(_tallies([one for one in ended if one[0].id not in untold]))
     news = [*events, *_replans(tx, ended_ids), *([] if quiet else map(_task_event, moves)), *_run_events(settlement)]
     tx.append_events(news)
+    tx.append_signals([signal for move in moves for signal in failure_signals(*move)])
     return Written(
         ready=settlement.ready,
         gates=settlement.gates,
         todo=any(event.for_consumers for event in news),
         freed=bool(freed),
         events=bool(news),
+        waits=waits,
     )
+
+
+def _tend_waits(tx: Tx, everything: Sequence[Move]) -> bool:
+    """Waits follow their tasks: opened when these begin to wait, ended when these end."""
+    deferred = [task.id for task, update in everything if update.state in WAITING and task.state not in WAITING]
+    ended = [task.id for task, update in everything if update.state.terminal and task.waits is not None]
+    if deferred:
+        tx.open_waits(deferred)
+    if ended:
+        tx.end_waits(ended)
+    return bool(deferred or ended)
 
 
 def _ends_of_pending(
@@ -179,12 +204,19 @@ def _replans(tx: Tx, ended: Sequence[TaskId]) -> list[NewEvent]:
 
 def _task_event(change: Move) -> NewEvent:
     task, update = change
-    body: dict[str, Any] = {"state": update.state.value, "step": task.step}
-    if update.outcome is not None:
-        body["outcome"] = update.outcome
-    if update.cancel_requested:
-        body["cancel_requested"] = True
+    attempt = task.attempt_number if update.state.terminal else None
+    error = first_line(update.error) if update.state is TaskState.FAILED else None
+    body = _task_body(update.state, task.step, update.outcome, update.cancel_requested, attempt, error)
     return NewEvent("task", run_id=task.run_id, task_id=task.id, body=body)
+
+
+@lru_cache(maxsize=1024)
+def _task_body(
+    state: TaskState, step: str, outcome: str | None, cancelling: bool, attempt: int | None, error: str | None
+) -> Mapping[str, Any]:
+    """One value for all tasks of which it says the same: the store makes its text once."""
+    told = {"outcome": outcome, "cancel_requested": cancelling or None, "attempt": attempt, "error": error}
+    return {"state": state.value, "step": step, **{name: value for name, value in told.items() if value is not None}}
 
 
 def _run_events(settlement: Settlement) -> list[NewEvent]:

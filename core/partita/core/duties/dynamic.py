@@ -13,7 +13,8 @@ from datetime import timedelta
 from partita.assets import DynamicPartitions, PartitaError
 from partita.assets.partitions.dynamic import legal_keys
 from partita.core.decide import dynamic as decide
-from partita.core.duties.values import KEYS, Channel
+from partita.core.duties.channels import Channel
+from partita.core.duties.values import KEYS
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, NewEvent
 
@@ -37,6 +38,7 @@ class KeysChanged:
     present: int = 0
     revision: int = 0
     channels: tuple[Channel, ...] = ()
+    new: tuple[str, ...] = ()  # the keys that were added
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,10 @@ class Expired:
     keys: int
     more: bool = False
     channels: tuple[Channel, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return self.keys
 
 
 def add_keys(
@@ -119,6 +125,7 @@ def add_keys_in(
         present=present + len(change.new),
         revision=revision,
         channels=(Channel.EVENT, Channel.TODO) if change.new and followers else (Channel.EVENT,),
+        new=tuple(one.key for one in change.new),
     )
 
 

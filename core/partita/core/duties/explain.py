@@ -1,15 +1,17 @@
 """Reasons of queued tasks: no server, version gone, no worker, workers busy. Written only when they change.
 
-A task that no server can run for a while gives its slots back here.
+A task that no server can run for a while gives its slots back here, and since when its version is gone is noted: that of queued
+tasks, and that of waits which nobody watches.
 """
 
 from __future__ import annotations
 
 from partita.core.decide.reasons import cause_of
 from partita.core.decide.reasons import explain as decide
-from partita.core.duties.values import BATCH_TASKS, Channel, Explained
+from partita.core.duties.channels import Channel
+from partita.core.duties.values import BATCH_TASKS, Explained
 from partita.core.store.port import Store, Tx
-from partita.core.store.values import TaskState
+from partita.core.store.values import Exclusive, TaskState, WaitReason
 
 
 def explain(store: Store, limit: int = BATCH_TASKS) -> Explained:
@@ -18,15 +20,19 @@ def explain(store: Store, limit: int = BATCH_TASKS) -> Explained:
 
 
 def _explain(tx: Tx, limit: int) -> Explained:
-    pins = tx.queued_pins()
-    if not pins:
+    if not tx.try_duty(Exclusive.EXPLAIN):
+        return Explained(0)
+    pins, unwatched = tx.queued_pins(), tx.waiting_pins()
+    if not pins and not unwatched:
         return Explained(0)
     servers, workers, now = tx.live_code_servers(), tx.live_workers(), tx.now()
     updates = []
-    for pin in pins:
-        cause = cause_of(pin, servers, workers)
+    causes = [(pin, cause_of(pin, servers, workers)) for pin in pins]
+    for pin, cause in causes:
         queued = tx.lock_queued_skip([(pin.location_id, pin.snapshot_id)], limit)
         updates += [update for task in queued if (update := decide(task, cause, now)) is not None]
+    causes += [(pin, cause_of(pin, servers, workers)) for pin in unwatched]
+    tx.note_gone_versions([pin.snapshot_id for pin, cause in causes if cause.reason is WaitReason.VERSION_GONE])
     tx.write_tasks(updates)
     aside = [update.id for update in updates if update.state is TaskState.UP_FOR_RETRY]
     if aside:

@@ -10,25 +10,24 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
+from partita.assets import PartitaError
+from partita.assets.partitions.dynamic import legal_keys
+from partita.core.collecting import collector_rests
 from partita.core.decide import finish as decide
+from partita.core.decide.signals import check_signal
+from partita.core.decide.waits import wait_of
+from partita.core.duties.channels import Channel
 from partita.core.duties.consequences import Beyond, Written, follow, write
+from partita.core.duties.dynamic import add_keys_in
 from partita.core.duties.gates import open_gates
-from partita.core.duties.values import (
-    AUTOMATION,
-    BATCH_CELLS,
-    BATCH_TASKS,
-    AttemptResult,
-    CellResult,
-    Channel,
-    Finished,
-    PartPublished,
-    Refused,
-)
+from partita.core.duties.values import AUTOMATION, BATCH_CELLS, BATCH_TASKS
+from partita.core.duties.values_attempts import AttemptResult, CellResult, Finished, PartPublished, Refused
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import (
+    WAITING,
     AttemptEnd,
     AttemptOutcome,
     CellFact,
@@ -41,6 +40,8 @@ from partita.core.store.values import (
     TaskId,
     TaskState,
 )
+from partita.core.store.values_alerts import NewSignal
+from partita.core.store.values_fan_out import FanOut
 
 
 class _Superseded(Exception):
@@ -49,6 +50,14 @@ class _Superseded(Exception):
     def __init__(self, tasks: frozenset[TaskId]) -> None:
         super().__init__(f"a later fence holds cells of tasks {sorted(tasks)}")
         self.tasks = tasks
+
+
+class _CannotAdd(Exception):
+    """The scheme does not take the keys that this task's attempt adds: the attempt failed. Rolls back."""
+
+    def __init__(self, task_id: TaskId, why: str) -> None:
+        super().__init__(why)
+        self.task_id = task_id
 
 
 @dataclass(slots=True)
@@ -78,7 +87,8 @@ def finish(store: Store, results: Sequence[AttemptResult]) -> Finished:
     while work:
         batch, whole = work.popleft()
         try:
-            step = store.run(partial(_finish, results=batch, whole=whole))
+            with collector_rests():
+                step = store.run(partial(_finish, results=batch, whole=whole))
         except Beyond as beyond:
             # Those that reach further (failures, skips) go by themselves with their closures locked; the rest, which is
             # nearly always nearly all, stays cheap.
@@ -86,6 +96,9 @@ def finish(store: Store, results: Sequence[AttemptResult]) -> Finished:
             work.extendleft(
                 [([r for r in batch if r.task_id in beyond.origins], True), *([(rest, False)] if rest else [])]
             )
+            continue
+        except _CannotAdd as refused:
+            work.appendleft(([_failed_to_add(r, refused) if r.task_id == refused.task_id else r for r in batch], whole))
             continue
         except _Superseded as superseded:
             work.appendleft(([_as_lost(r) if r.task_id in superseded.tasks else r for r in batch], whole))
@@ -107,7 +120,8 @@ def _batches(store: Store, results: Sequence[AttemptResult]) -> Iterator[list[At
         rest = _publish_surplus(store, result)
         full = len(batch) == BATCH_TASKS or cells + len(rest.cells) > BATCH_CELLS
         # A second report on one task is judged after the first has been written.
-        if batch and (full or rest.task_id in tasks):
+        # One that adds keys goes by itself: it holds the lock of all keys until it commits.
+        if batch and (full or rest.task_id in tasks or rest.added or batch[-1].added):
             yield batch
             batch, tasks, cells = [], set(), 0
         batch.append(rest)
@@ -130,7 +144,7 @@ def _publish_surplus(store: Store, result: AttemptResult) -> AttemptResult:
         published = set(done.cells)
         # What was published is no longer pending; what was not keeps its report for the judgement.
         kept += [cell for cell in part.cells if cell.cell not in published]
-    return replace(result, cells=(*kept, *last.cells))
+    return result._replace(cells=(*kept, *last.cells))
 
 
 def _parts(result: AttemptResult) -> Iterator[AttemptResult]:
@@ -140,19 +154,25 @@ def _parts(result: AttemptResult) -> Iterator[AttemptResult]:
     part: list[int] = []
     for indexes in by_partition.values():
         if part and len(part) + len(indexes) > BATCH_CELLS:
-            yield replace(result, cells=tuple(result.cells[i] for i in part))
+            yield result._replace(cells=tuple(result.cells[i] for i in part))
             part = []
         part += indexes
-    yield replace(result, cells=tuple(result.cells[i] for i in part))
+    yield result._replace(cells=tuple(result.cells[i] for i in part))
 
 
 def _as_lost(result: AttemptResult) -> AttemptResult:
     why = "a later fence holds one of its cells: what it wrote is not published"
-    return replace(result, outcome=AttemptOutcome.LOST, cells=(), checks=(), error=why)
+    return result._replace(outcome=AttemptOutcome.LOST, cells=(), checks=(), error=why)
+
+
+def _failed_to_add(result: AttemptResult, why: _CannotAdd) -> AttemptResult:
+    return result._replace(outcome=AttemptOutcome.FAILED_FOR_GOOD, cells=(), checks=(), added=(), error=str(why))
 
 
 def _finish(tx: Tx, *, results: Sequence[AttemptResult], whole: bool) -> _Step:
     now = tx.now()
+    if any(result.added for result in results):
+        tx.lock_keys_revision()  # before the tasks: it is the first of all locks (ADR 10)
     locked = {task.id: task for task in tx.lock_tasks([result.task_id for result in results])}
     live, refused = _live(locked, results)
     if not live:
@@ -162,7 +182,11 @@ def _finish(tx: Tx, *, results: Sequence[AttemptResult], whole: bool) -> _Step:
         cells[own.task_id].append(own)
 
     judged = [(task, result, decide.judge(task, cells[task.id], result, now)) for task, result in live]
-    settlement = follow(tx, [(task, j.update) for task, _, j in judged], whole=whole, now=now)
+    added = [_add_keys(tx, task, result) for task, result, j in judged if j.update.state is TaskState.SUCCESS]
+    # Of a task whose run goes on over the keys that it found nobody hears before the tasks over them are there (`run_fan_outs`).
+    fan_outs = [one.owed for one in added if one.owed is not None]
+    owing = {one.task_id for one in fan_outs}
+    settlement = follow(tx, [(task, j.update) for task, _, j in judged if task.id not in owing], whole=whole, now=now)
     facts = tx.lock_cells(sorted(report.cell for _, _, j in judged for report in j.publish))
     _compare_fences(judged, facts)
 
@@ -172,6 +196,12 @@ def _finish(tx: Tx, *, results: Sequence[AttemptResult], whole: bool) -> _Step:
     tx.note_attempts([note for _, _, c in concluded for note in c.notes])
     tx.end_attempts([_attempt_end(result, c) for _, result, c in concluded])
     tx.insert_checks([row for _, result, _ in concluded for row in _checks(result)])
+    tx.append_signals([signal for task, result, _ in concluded for signal in _check_signals(task, result)])
+    tx.put_waits(
+        wait_of(task, result.deferral)
+        for task, result, c in concluded
+        if c.update.state in WAITING and result.deferral is not None
+    )
     written = write(
         tx,
         [(task, c.update) for task, _, c in concluded],
@@ -179,8 +209,37 @@ def _finish(tx: Tx, *, results: Sequence[AttemptResult], whole: bool) -> _Step:
         cells=[update for _, _, c in concluded for update in c.cells],
         told=[task.id for task, _, _ in concluded],
         events=[_published_event(task, result, p) for task, result, c in concluded for p in c.publications],
+        untold=owing,
     )
+    for one in fan_outs:
+        tx.put_fan_out(one)
+    if any(one.new for one in added):
+        written = written.plus(Written(todo=True, events=True))
     return _Step(tuple(task.id for task, _ in live), refused, written)
+
+
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """Whether keys of an attempt were new, and what its task owes the run for them."""
+
+    new: bool
+    owed: FanOut | None
+
+
+def _add_keys(tx: Tx, task: Task, result: AttemptResult) -> _Added:
+    """The keys that the attempt adds exist from the commit that ends its task: once, for a report is written once."""
+    new, revision = False, 0
+    mapped: dict[str, tuple[str, ...]] = {}
+    for added in result.added:
+        try:
+            wanted = legal_keys(added.definition, added.keys)
+            changed = add_keys_in(tx, added.definition, wanted, task.step, None, {}, added.followers)
+        except PartitaError as refused:
+            raise _CannotAdd(task.id, str(refused)) from refused
+        new, revision = new or changed.added > 0, changed.revision
+        if changed.new and added.mapped:
+            mapped[added.definition.name] = changed.new
+    return _Added(new, FanOut(task.id, task.run_id, mapped, revision) if mapped else None)
 
 
 def _live(
@@ -225,6 +284,12 @@ def _ended_well(state: TaskState) -> bool:
 def _checks(result: AttemptResult) -> Iterator[CheckRow]:
     for check in result.checks:
         yield CheckRow(result.attempt_id, check.cell, check.name, check.passed, check.blocking, check.detail)
+
+
+def _check_signals(task: Task, result: AttemptResult) -> Iterator[NewSignal]:
+    for check in result.checks:
+        if not check.passed:
+            yield check_signal(check.cell, check.name, check.blocking, task)
 
 
 def _published_event(task: Task, result: AttemptResult, publication: Publication) -> NewEvent:
@@ -272,6 +337,7 @@ def _publish_part(tx: Tx, *, result: AttemptResult) -> PartPublished:
     tx.publish_cells(publications)
     tx.write_task_cells(list(decide.published_cells(task, publications)))
     tx.insert_checks(list(_checks(result)))
+    tx.append_signals(list(_check_signals(task, result)))
     events = [_published_event(task, result, publication) for publication in publications]
     tx.append_events(events)
     todo = any(event.for_consumers for event in events)

@@ -33,7 +33,7 @@ def open_gates(store: Store, limit: int = BATCH_TASKS) -> Woken:
 
 
 def _open(tx: Tx, limit: int, *, whole: bool) -> tuple[int, Written]:
-    gates = [task for task in tx.lock_scheduled_skip(NO_POOLS, limit) if task.kind == "gate"]
+    gates = tx.lock_open_gates_skip(limit)
     if not gates:
         return 0, Written()
     now = tx.now()

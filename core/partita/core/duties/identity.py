@@ -1,4 +1,4 @@
-"""Renaming, moving and retiring assets by hand: one transaction, as it was shown, with a record of who did it.
+"""Renaming, moving, retiring and deleting assets by hand: one transaction, as it was shown, with a record of who did it.
 
 Owns that nothing is written that differs from the preview: the locations are locked, as activations do, and what the change
 was decided by is compared again.
@@ -7,19 +7,19 @@ was decided by is compared again.
 from __future__ import annotations
 
 from partita.core.decide.identity_by_hand import IdentityChange, IdentityRefused
-from partita.core.duties.values import Channel
+from partita.core.duties.channels import Channel
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import NewEvent
 
 CHANNELS = (Channel.EVENT,)
 
 
-def change_identity(store: Store, change: IdentityChange, *, who: str) -> None:
+def change_identity(store: Store, change: IdentityChange, *, who: str, reason: str = "") -> None:
     """Raises IdentityRefused when something moved since it was shown."""
-    store.run(lambda tx: _change(tx, change, who))
+    store.run(lambda tx: _change(tx, change, who, reason))
 
 
-def _change(tx: Tx, change: IdentityChange, who: str) -> None:
+def _change(tx: Tx, change: IdentityChange, who: str, reason: str) -> None:
     active = tx.lock_locations()
     vector = tuple(sorted((location, snapshot) for location, snapshot in active.items() if snapshot is not None))
     ids = [line.asset_id for line in change.lines]
@@ -39,10 +39,16 @@ def _change(tx: Tx, change: IdentityChange, who: str) -> None:
             tx.activate_snapshot(location, snapshot)
     elif change.kind == "move" and change.home is not None:
         tx.set_home(change.lines[0].asset_id, change.home, who)
+    elif change.kind == "delete":
+        tx.lock_pages(ids)  # a fold that is under way must not write them again
+        tx.forget_assets(ids)
     else:
         tx.retire_by_hand(ids, who)
-    body = {"assets": [{"id": line.asset_id, "was": line.was, "became": line.became} for line in change.lines]}
-    tx.audit(who, f"asset_{change.kind}", body)
+    body = {
+        "assets": [{"id": line.asset_id, "was": line.was, "became": line.became} for line in change.lines],
+        "cells": sum(line.cells for line in change.lines),
+    }
+    tx.audit(who, f"asset_{change.kind}", body, reason=reason)
     tx.append_events([NewEvent(kind="location", body={"identity": change.kind, **body})])
 
 

@@ -15,52 +15,54 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from partita.core.decide.caps import backfill_pool, cap_of
+from partita.core.collecting import collector_rests
+from partita.core.decide.caps import cap_of
 from partita.core.decide.rules import RULES
-from partita.core.duties.values import BATCH_TASKS, Channel, Launch, LaunchCell, Launched, LaunchTask
+from partita.core.decide.transitions import wait_first
+from partita.core.decide.waits import waits_at_launch
+from partita.core.duties.deadlines import deadlines_of
+from partita.core.duties.launch_parts import (
+    LaunchAgain,
+    LaunchRefused,
+    PlanOutdated,
+    SchemeMoved,
+    StillCancelling,
+    backfill_of,
+    check_schemes,
+    lock_retried,
+    make_pools,
+    new_run,
+    tell,
+    worth_waking,
+)
+from partita.core.duties.launch_rows import Made, Placed, held, place, tasks_and_edges
+from partita.core.duties.launch_whole import launch_whole
+from partita.core.duties.values import BATCH_TASKS, Launch, LaunchCell, Launched, LaunchTask
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import (
+    WAITING,
     BackfillId,
     CellCause,
     CellRef,
-    LocationId,
-    NewEvent,
-    NewRun,
     NewTask,
     NewTaskCell,
-    Pool,
-    PoolUse,
     RunId,
     Task,
     TaskId,
     TaskState,
 )
 
-DEFAULT_POOL = "default"
-_Made = tuple[list[NewTask], list[tuple[TaskId, TaskId]]]
+__all__ = ["LaunchAgain", "LaunchRefused", "PlanOutdated", "launch", "launch_all", "launch_in"]
+
 _TRIES = 20  # owners that end, or are launched, while we look at them; each try finds others
 _STARTED = frozenset({TaskState.RUNNING, TaskState.DEFERRED, TaskState.AWAITING_INPUT})
 
 
-class LaunchRefused(ValueError):
-    """The launch itself is wrong; nothing was written."""
-
-
-class LaunchAgain(Exception):
-    """An owner ended, or has an id above ours: start over in a new transaction with new ids. Rolls back."""
-
-
-class PlanOutdated(LaunchRefused):
-    """An asset has another partition scheme than the plan was made with: its keys may mean other windows now. Nothing was
-    written; plan again."""
-
-
-class SchemeMoved(LaunchAgain):
-    """As `PlanOutdated`, for a part of a larger transaction: it plans again when it starts over."""
-
-
 def launch(store: Store, launch: Launch) -> Launched:
     """Makes a run of a plan. Raises `PlanOutdated`, and `LaunchRefused` for one that contradicts itself."""
+    whole = launch_whole(store, launch)
+    if whole is not None:
+        return whole
     (launched,) = launch_all(store, [launch])
     return launched
 
@@ -85,6 +87,8 @@ def _again_and_again(store: Store, batch: Sequence[Launch]) -> list[Launched]:
             return store.run(lambda tx: _launch(tx, batch))
         except SchemeMoved as moved:
             raise PlanOutdated(str(moved)) from None
+        except StillCancelling as busy:
+            raise LaunchRefused(str(busy)) from None
         except LaunchAgain:
             continue
     raise LaunchRefused(
@@ -102,6 +106,9 @@ def launch_in(tx: Tx, launch: Launch) -> Launched:
 
 def _batches(launches: Sequence[Launch]) -> Iterator[list[Launch]]:
     """In order, bounded by tasks. No cell twice in one: the second to ask must find the first one's task committed."""
+    if len(launches) == 1:
+        yield list(launches)
+        return
     batch: list[Launch] = []
     cells: set[CellRef] = set()
     size = 0
@@ -144,27 +151,6 @@ def _check(launch: Launch) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
-    """A launch task with its ids. `gate_id` is below `task_id`, so that both kinds of edges rise."""
-
-    source: LaunchTask
-    gate_id: TaskId
-    task_id: TaskId
-    cells: tuple[LaunchCell, ...]  # those that it keeps
-    owners: tuple[TaskId, ...]  # of those it does not
-
-    @property
-    def stands(self) -> bool:
-        return self.source.kind == "gate" or bool(self.cells)
-
-    @property
-    def ids(self) -> tuple[TaskId, ...]:
-        """What its dependents depend on."""
-        gate = (self.gate_id,) if self.owners else ()
-        return (*gate, self.task_id) if self.stands else gate
-
-
-@dataclass(frozen=True, slots=True)
 class _Draft:
     """A launch with the ids of its tasks: (of the gate that may stand beside it, its own)."""
 
@@ -176,34 +162,31 @@ class _Draft:
             for cell in task.cells:
                 yield cell.cell, task_id
 
-    def placed(self, taken: Mapping[CellRef, TaskId]) -> list[_Placed]:
-        return [_place(task, *pair, taken) for task, pair in zip(self.launch.tasks, self.ids, strict=True)]
-
-
-def _place(task: LaunchTask, gate_id: TaskId, task_id: TaskId, taken: Mapping[CellRef, TaskId]) -> _Placed:
-    kept = tuple(cell for cell in task.cells if cell.cell not in taken)
-    owners = sorted({taken[cell.cell] for cell in task.cells if cell.cell in taken})
-    return _Placed(task, gate_id, task_id, kept, tuple(owners))
+    def placed(self, taken: Mapping[CellRef, TaskId]) -> list[Placed]:
+        return [place(task, *pair, taken) for task, pair in zip(self.launch.tasks, self.ids, strict=True)]
 
 
 def _launch(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
-    _check_schemes(tx, launches)
+    with collector_rests():
+        return _write(tx, launches)
+
+
+def _write(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
+    check_schemes(tx, launches)
+    retried = lock_retried(tx, launches)
     ids = iter(tx.reserve_task_ids(2 * sum(len(one.tasks) for one in launches)))
     drafts = [_Draft(one, [(next(ids), next(ids)) for _ in one.tasks]) for one in launches]
     taken = tx.open_cells(owner for draft in drafts for owner in draft.wanted())
     owners = _lock_owners(tx, taken, drafts[0].ids[0][0])
     parts = [draft.placed(taken) for draft in drafts]
-    backfills = [_insert_backfill(tx, one) for one in launches]
-    limits = tx.running_caps()
-    made = [_tasks_and_edges(*each, limits) for each in zip(launches, parts, backfills, strict=True)]
-    pools = {use.name for tasks, _ in made for task in tasks for use in task.pools if cap_of(use.name) is None}
-    tx.ensure_pools([Pool(name, 1) for name in sorted(pools)], automatic=True)
-    runs = tx.insert_runs(
-        [
-            _new_run(one, backfill, len(tasks))
-            for one, backfill, (tasks, _) in zip(launches, backfills, made, strict=True)
-        ]
-    )
+    backfills = [backfill_of(tx, one, retried) for one in launches]
+    limits, pauses = tx.running_caps(), tx.pauses()
+    made = [tasks_and_edges(*each, limits) for each in zip(launches, parts, backfills, strict=True)]
+    if pauses:
+        made = [held(*each, pauses) for each in zip(made, parts, strict=True)]
+    sets = {task.pools for tasks, _ in made for task in tasks}
+    make_pools(tx, (use for pools in sets for use in pools))
+    runs = _runs(tx, launches, backfills, made)
     tx.insert_tasks([(run_id, task) for run_id, (tasks, _) in zip(runs, made, strict=True) for task in tasks])
     tx.insert_edges(edge for _, edges in made for edge in edges)
     tx.insert_task_cells(
@@ -212,47 +195,58 @@ def _launch(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
         for p in part
         for c in p.cells
     )
+    tx.insert_deadlines(
+        deadline
+        for run_id, part in zip(runs, parts, strict=True)
+        for deadline in deadlines_of(run_id, ((p.source, p.task_id, p.cells) for p in part), tx.now())
+    )
+    _insert_waits(tx, parts, made)
     unsure = _unsure_owned(tx, launches, taken)
-    causes = [_causes(*each, taken, owners, unsure) for each in zip(runs, parts, strict=True)]
+    causes = [
+        [] if one.into is not None else _causes(run_id, part, taken, owners, unsure)
+        for one, run_id, part in zip(launches, runs, parts, strict=True)
+    ]
     tx.insert_causes(cause for own in causes for cause in own)
-    _tell(tx, launches, runs, made)
+    if any(one.tags for one in launches):
+        tx.tag_runs({run_id: one.tags for run_id, one in zip(runs, launches, strict=True)})
+    cells = [sum(len(task.cells) for task in one.tasks) for one in launches]
+    told = zip(launches, runs, made, cells, strict=True)
+    tell(tx, [(one, run, len(own), n) for one, run, (own, _), n in told if one.into is None])
     return [
         _launched(run_id, backfill, tasks, own)
         for run_id, backfill, (tasks, _), own in zip(runs, backfills, made, causes, strict=True)
     ]
 
 
-def _check_schemes(tx: Tx, launches: Sequence[Launch]) -> None:
-    """Before anything else is locked, as activations do: either the activation finds our tasks, or we find its scheme."""
-    now = tx.lock_schemes({asset_id for one in launches for asset_id in one.schemes})
-    for one in launches:
-        moved = [asset_id for asset_id, hash in one.schemes.items() if now.get(asset_id, hash) != hash]
-        if moved:
-            raise SchemeMoved(
-                f"plan {one.plan_hash}: asset {moved[0]} got another partition scheme since it was made, so that its keys may "
-                "mean other windows; plan again"
-            )
-
-
-def _tell(tx: Tx, launches: Sequence[Launch], runs: Sequence[RunId], made: Sequence[_Made]) -> None:
-    started = list(zip(launches, runs, made, strict=True))
-    tx.append_events(
-        [
-            NewEvent("run", run_id=run_id, body={"state": "running", "tasks": len(tasks)})
-            for _, run_id, (tasks, _) in started
-        ]
+def _runs(
+    tx: Tx, launches: Sequence[Launch], backfills: Sequence[BackfillId | None], made: Sequence[Made]
+) -> list[RunId]:
+    """New runs in the order of the launches; of one that goes into a run, that one."""
+    new = iter(
+        tx.insert_runs(
+            [
+                new_run(one, backfill, len(tasks))
+                for one, backfill, (tasks, _) in zip(launches, backfills, made, strict=True)
+                if one.into is None
+            ]
+        )
     )
-    for one, run_id, _ in started:
-        by = str(one.cause.get("by", one.cause.get("kind", "")))
-        tx.audit(by, "launch", {"run": run_id, "plan": one.plan_hash})
+    return [next(new) if one.into is None else one.into.run_id for one in launches]
+
+
+def _insert_waits(tx: Tx, parts: Sequence[Sequence[Placed]], made: Sequence[Made]) -> None:
+    """What tasks wait for before they start; those without upstream begin to wait now."""
+    waiting = [placed for part in parts for placed in part if placed.stands and placed.source.waits]
+    if waiting:
+        tx.put_waits(new for placed in waiting for new in waits_at_launch(placed.task_id, placed.source))
+        tx.open_waits([task.id for tasks, _ in made for task in tasks if task.state in WAITING])
 
 
 def _launched(
     run_id: RunId, backfill_id: BackfillId | None, tasks: Sequence[NewTask], causes: Sequence[CellCause]
 ) -> Launched:
     waiting = sum(cause.waits for cause in causes)
-    ready = any(task.state is TaskState.SCHEDULED for task in tasks)
-    channels = (Channel.SCHEDULED, Channel.EVENT) if ready else (Channel.EVENT,)
+    channels = worth_waking({task.state for task in tasks})
     return Launched(run_id, backfill_id, tuple(task.id for task in tasks), len(causes) - waiting, waiting, channels)
 
 
@@ -263,120 +257,19 @@ def _lock_owners(tx: Tx, taken: Mapping[CellRef, TaskId], first_id: TaskId) -> d
         # Ended between the two statements: its cells are free now. Or launched meanwhile: edges must rise, and new ids do.
         if owner not in owners or owners[owner].state.terminal or owner > first_id:
             raise LaunchAgain
+    of_owners = sorted({owner.run_id for owner in owners.values()})
+    for run in tx.read_runs(of_owners) if of_owners else ():
+        if run.cancelled_from is not None:
+            # To join what is about to be cancelled would be to fail with it.
+            raise StillCancelling(
+                f"run {run.id} is being cancelled and still owns cells that this plan makes; launch again when it has ended"
+            )
     return owners
-
-
-def _insert_backfill(tx: Tx, launch: Launch) -> BackfillId | None:
-    if launch.backfill is None:
-        return None
-    new = launch.backfill
-    backfill_id = tx.insert_backfill(new.name, launch.request, new.max_active, new.created_by)
-    if new.max_active is not None:
-        # The cap is a pool: then admission counts it under the same lock as everything else, exact for any number of admitters.
-        tx.ensure_pools([Pool(backfill_pool(backfill_id), new.max_active)], automatic=True)
-    return backfill_id
-
-
-def _tasks_and_edges(
-    launch: Launch, placed: Sequence[_Placed], backfill_id: BackfillId | None, limits: Mapping[LocationId | None, str]
-) -> _Made:
-    capped = launch.backfill is not None and launch.backfill.max_active is not None and backfill_id is not None
-    cap = (backfill_pool(backfill_id),) if capped and backfill_id is not None else ()
-    tasks: list[NewTask] = []
-    edges: list[tuple[TaskId, TaskId]] = []
-    for part in placed:
-        if part.owners:
-            tasks.append(_join_gate(launch, part))
-            edges += [(owner, part.gate_id) for owner in part.owners]
-        if part.stands:
-            upstream = _waits_for(part.source, placed)
-            tasks.append(_new_task(launch, part, len(upstream), _caps(part.source, cap, limits)))
-            edges += [(up, part.task_id) for up in upstream]
-    return tasks, edges
-
-
-def _waits_for(source: LaunchTask, placed: Sequence[_Placed]) -> list[TaskId]:
-    if source.rule == "always":
-        return []
-    return sorted({up for index in source.upstream for up in placed[index].ids})
-
-
-def _join_gate(launch: Launch, part: _Placed) -> NewTask:
-    source = part.source
-    return NewTask(
-        id=part.gate_id,
-        kind="gate",
-        step=source.step,
-        location_id=None,
-        snapshot_id=None,
-        state=TaskState.NONE,
-        waiting_on=len(part.owners),
-        pools=(),
-        lane=launch.lane,
-        priority=launch.priority + source.priority,
-        wave=source.wave,
-        retry=source.retry,
-        timeout_s=None,
-        cell_count=0,
-    )
-
-
-def _new_task(launch: Launch, part: _Placed, waiting_on: int, caps: Sequence[str]) -> NewTask:
-    source = part.source
-    return NewTask(
-        id=part.task_id,
-        kind=source.kind,
-        step=source.step,
-        location_id=source.location_id,
-        snapshot_id=source.snapshot_id,
-        state=TaskState.NONE if waiting_on else TaskState.SCHEDULED,
-        waiting_on=waiting_on,
-        pools=_pools(source, caps),
-        lane=launch.lane,
-        priority=launch.priority + source.priority,
-        wave=source.wave,
-        retry=source.retry,
-        timeout_s=source.timeout_s,
-        cell_count=len(part.cells),
-        conditional=source.conditional,
-        rule=source.rule,
-    )
-
-
-def _caps(source: LaunchTask, of_backfill: tuple[str, ...], limits: Mapping[LocationId | None, str]) -> tuple[str, ...]:
-    of_all = tuple(limits[of] for of in (None, source.location_id) if of in limits)
-    return (*of_all, *of_backfill, *source.caps)
-
-
-def _pools(source: LaunchTask, caps: Sequence[str]) -> tuple[PoolUse, ...]:
-    if source.kind == "gate":
-        return ()
-    slots: dict[str, int] = {}
-    for use in source.pools or (PoolUse(DEFAULT_POOL, 1),):
-        slots[use.name] = max(slots.get(use.name, 0), use.slots)
-    slots |= dict.fromkeys(caps, 1)
-    return tuple(PoolUse(name, slots[name]) for name in sorted(slots))
-
-
-def _new_run(launch: Launch, backfill_id: BackfillId | None, task_count: int) -> NewRun:
-    return NewRun(
-        backfill_id=backfill_id,
-        lane=launch.lane,
-        priority=launch.priority,
-        cause=launch.cause,
-        request=launch.request,
-        plan_hash=launch.plan_hash,
-        as_of=launch.as_of,
-        params=launch.params,
-        task_count=task_count,
-        pins=launch.pins,
-        keys_revision=launch.keys_revision,
-    )
 
 
 def _causes(
     run_id: RunId,
-    placed: Sequence[_Placed],
+    placed: Sequence[Placed],
     taken: Mapping[CellRef, TaskId],
     owners: Mapping[TaskId, Task],
     unsure: AbstractSet[CellRef],
@@ -407,7 +300,7 @@ def _forced(cell: LaunchCell) -> bool:
 
 def _waits(source: LaunchTask, cell: LaunchCell, owner: Task, unsure: AbstractSet[CellRef]) -> bool:
     """Whether the owner's outcome cannot be taken for what this request asks: then it is planned again when that ends."""
-    if owner.state in _STARTED:
+    if owner.state in _STARTED and wait_first(owner.waits) is None:
         return True  # it has read its inputs already
     if owner.snapshot_id != source.snapshot_id:
         return True  # it will run other code

@@ -11,9 +11,10 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from partita.core.decide import lapse
+from partita.core.duties.channels import Channel
 from partita.core.duties.consequences import Beyond, Move, Written, follow, write
 from partita.core.duties.gates import open_gates
-from partita.core.duties.values import LEASE_S, Channel, Renewed, Swept
+from partita.core.duties.values import LEASE_S, Renewed, Swept
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import (
     AttemptEnd,
@@ -86,31 +87,36 @@ def _disown(
     return _lose(tx, [worker_id], whole=whole, keep=keep, why="never heard that its claim had been committed")
 
 
-def pulse(store: Store) -> float:
+def pulse(store: Store, *, longest_lease_s: float = LEASE_S) -> float:
     """Says that the database answers. Returns the seconds by which leases were extended because it did not (0: it did)."""
-    return store.run(_pulse, durable=False)
+    return store.run(partial(pulse_in, longest_lease_s=longest_lease_s), durable=False)
 
 
-def _pulse(tx: Tx) -> float:
+def pulse_in(tx: Tx, *, longest_lease_s: float = LEASE_S) -> float:
+    """`pulse` inside a transaction that goes on to judge leases: an outage in between would be taken for their holders' death.
+
+    None is extended to beyond `longest_lease_s` from now. Whoever renews before the outage is noticed has its whole lease
+    already, and its death would go unnoticed for as long as the outage lasted.
+    """
     verdict = lapse.pulse(tx.read_pulse(), tx.now())
     if not verdict.may_judge:
-        tx.extend_leases(verdict.extend_s)
+        tx.extend_leases(verdict.extend_s, at_most_s=longest_lease_s)
     tx.set_pulse()
     return verdict.extend_s
 
 
-def sweep(store: Store, limit: int = 20) -> Swept:
+def sweep(store: Store, limit: int = 20, *, longest_lease_s: float = LEASE_S) -> Swept:
     """Judges up to `limit` workers whose lease has lapsed: each of their attempts is lost and goes through its limits."""
+    judge = partial(_sweep, limit=limit, longest_lease_s=longest_lease_s)
     try:
-        swept, written = store.run(partial(_sweep, limit=limit, whole=False))
+        swept, written = store.run(partial(judge, whole=False))
     except Beyond:
-        swept, written = store.run(partial(_sweep, limit=limit, whole=True))
+        swept, written = store.run(partial(judge, whole=True))
     return _opened(store, swept, written)
 
 
-def _sweep(tx: Tx, *, limit: int, whole: bool) -> tuple[Swept, Written]:
-    # In the transaction that judges, not before it: an outage in between would be taken for the workers' death.
-    if _pulse(tx) > 0:
+def _sweep(tx: Tx, *, limit: int, longest_lease_s: float, whole: bool) -> tuple[Swept, Written]:
+    if pulse_in(tx, longest_lease_s=longest_lease_s) > 0:
         return Swept(judged=False), Written()
     lapsed = [worker.id for worker in tx.lock_lapsed_workers_skip(limit)]
     if not lapsed:

@@ -23,8 +23,8 @@ from partita.core.decide.scheme_choice import (
     decide_choice,
     earlier_hash,
 )
+from partita.core.duties.channels import Channel
 from partita.core.duties.consequences import Move, follow, write
-from partita.core.duties.values import Channel
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, CellRef, NewEvent
 

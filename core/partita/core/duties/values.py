@@ -1,7 +1,7 @@
-"""The values that go into the duties and come out of them.
+"""The values that go into the duties and come out of them; those of attempts are in `values_attempts`.
 
-`Launch` comes from the planner; `ResolvedInputs` from the catalog; `AttemptResult` from a worker. What comes out says what
-changed and which channels are worth waking (`channels`); a duty itself never wakes anybody. Owns no decision.
+`Launch` comes from the planner. What comes out says what changed and which channels are worth waking (`channels`); a duty
+itself never wakes anybody. Owns no decision.
 """
 
 from __future__ import annotations
@@ -9,25 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
+from partita.core.duties.channels import Channel
 from partita.core.store.values import (
     AssetId,
     AttemptId,
-    AttemptOutcome,
     BackfillId,
-    CellFact,
     CellRef,
-    Fence,
     LocationId,
     PoolUse,
     RetryPolicy,
     RunId,
     RunState,
     SnapshotId,
-    Task,
-    TaskCell,
     TaskId,
     WaitReason,
     WorkerId,
@@ -43,22 +38,14 @@ REBUILD = "rebuild"  # the consumer of activations of assets that say on_code_ch
 REPLAN = "replan"  # the consumer of the ends of cells that were `in_progress` for another request
 
 
-class Channel(StrEnum):
-    """What listeners wait for; a poll of about a second is the floor under all of them."""
-
-    SCHEDULED = "partita_scheduled"  # admission has something to do: a task became ready, or slots came free
-    QUEUED = "partita_queued"  # workers have something to claim
-    TODO = "partita_todo"  # an event_todo row waits for a consumer
-    EVENT = "partita_event"  # the event stream moved
-    CANCEL = "partita_cancel"  # a running task was asked to stop
-
-
 # ------------------------------------------------------------------------------------------------- launch
 @dataclass(frozen=True, slots=True)
 class NewBackfill:
     name: str
     max_active: int | None  # tasks queued or running at once; None = only the pools limit it
     created_by: str
+    priority: int = 0  # beside that of its tasks; can be changed while it runs
+    newest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +54,19 @@ class LaunchCell:
     reason: str  # missing failed stale_code stale_data stale_dependencies forced
     window: tuple[datetime, datetime] | None = None
     conditional: bool = False  # planned only because an input may change
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchWait:
+    """One trigger of `wait_for=`, with its texts filled in for the partition that it stands for."""
+
+    trigger: str
+    args: Mapping[str, Any]
+    label: str
+    deadline_s: float
+    poll_s: float | None = None
+    cell: CellRef | None = None  # it waits for this cell to be published
+    newer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,28 +88,44 @@ class LaunchTask:
     caps: tuple[str, ...] = ()  # the pools that cap its assets; it takes a slot of each
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_s: float | None = None
+    deadline_s: float | None = None  # of each of its cells: from the close of its window, else from the launch
     priority: int = 0
     wave: int = 0
     conditional: bool = False
     rule: str = "all_success"
+    owner: str = ""  # of its assets: by owners the lane of what nobody asked for is shared on
+    critical_path: int = 0  # tasks in the longest chain of the plan that begins with it
+    waits: tuple[LaunchWait, ...] = ()  # they must all fire before it starts
+
+
+@dataclass(frozen=True, slots=True)
+class Into:
+    """The run that a launch adds tasks to. What others make of its cells is waited for; it is not asked for again."""
+
+    run_id: RunId
+    backfill_id: BackfillId | None
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A plan, ready to run. `tasks` stand in topological order."""
+    """A plan, ready to run. `tasks` stand in topological order; those of a large one are columns (`LaunchTasks`)."""
 
-    tasks: tuple[LaunchTask, ...]
+    tasks: Sequence[LaunchTask]
     request: Mapping[str, Any]
     plan_hash: str
     as_of: datetime
     cause: Mapping[str, Any]  # {"kind": "person|cli|api|backfill|eager|replan", "by": ..., "text": ...}
     pins: tuple[tuple[LocationId, SnapshotId], ...]
     backfill: NewBackfill | None = None
+    retry_of: BackfillId | None = None  # a further run of this backfill
     lane: str = "interactive"
     priority: int = 0  # added to the priority of each task
     params: Mapping[str, Any] = field(default_factory=dict)
     keys_revision: int = 0  # which keys of dynamic schemes the run sees
+    tags: Mapping[str, str] = field(default_factory=dict)  # what people say it is for
+    timeout_s: float | None = None  # of the whole run
     schemes: Mapping[AssetId, str] = field(default_factory=dict)  # the hash of the partition scheme its cells are of
+    into: Into | None = None  # a run that is under way, in the place of a new one
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,171 +154,12 @@ class Admitted:
     more: bool  # call again: the batch limit, not a pool, ended the visit
     blocked: tuple[Blocked, ...] = ()
     gates: int = 0  # gates that were opened on the way
+    held: bool = False  # nothing was done, because another admitter holds the pools
     channels: tuple[Channel, ...] = ()
 
-
-# ------------------------------------------------------------------------------------------------- claim
-class CodeVersion(NamedTuple):
-    fingerprint: str
-    dependency_hash: str
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedInput:
-    """One input of a task, per cell of the task, in the order in which user code gets the partitions.
-
-    Share equal tuples between cells: their sums are computed once per tuple object. An `external` input is not observed: it
-    is not read, and every partition of it counts with `EXTERNAL_VERSION`.
-    """
-
-    name: str
-    kind: str  # "data" or "order"; both count in the digest
-    upstream_asset_id: AssetId
-    per_cell: Mapping[CellRef, tuple[CellRef, ...]]
-    external: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedInputs:
-    """`inputs` of all cells of the task; an input of one asset of an atomic group has entries for that asset's cells only."""
-
-    inputs: tuple[ResolvedInput, ...]
-    versions: Mapping[AssetId, CodeVersion]  # of each asset that the task makes, in the task's snapshot
-
-
-class Unresolvable(Exception):
-    """The task's definitions cannot be resolved (ever, under its snapshot): the task fails with this text."""
-
-
-class InputResolver(Protocol):
-    def __call__(self, task: Task, as_of: datetime, cells: Sequence[TaskCell], /) -> ResolvedInputs:
-        """Fast: it is called inside the claiming transaction. Raises `Unresolvable`; errors of the store or the system give the
-        whole claim up, any other error fails the task as `Unresolvable` does."""
-
-
-class LogPath(Protocol):
-    def __call__(self, task: Task, cells: Sequence[TaskCell], attempt_id: AttemptId, /) -> str | None:
-        """Where the log of an attempt at these cells goes; pure and fast, as the resolver."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedInput:
-    """What the cells of an input held in the claiming transaction's one snapshot, per cell of the task.
-
-    A cell that was never published has `data_version` None; for an external input the facts carry `EXTERNAL_VERSION` and
-    no location.
-    """
-
-    name: str
-    kind: str
-    upstream_asset_id: AssetId
-    external: bool
-    facts: Mapping[CellRef, tuple[CellFact, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """One attempt that this worker has started; report it with `task.id`, `attempt_id` and `fence`."""
-
-    task: Task  # as it was before the claim
-    attempt_id: AttemptId
-    number: int  # from 1
-    fence: Fence
-    cells: tuple[TaskCell, ...]  # only those still to be made
-    inputs: tuple[ClaimedInput, ...]
-    digests: Mapping[CellRef, int]  # unsigned 64 bit
-    versions: Mapping[AssetId, CodeVersion]
-    as_of: datetime
-    params: Mapping[str, Any]
-    log: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """`live` is false when the worker's lease was lost: it must stop what it runs and register again."""
-
-    live: bool
-    claimed: tuple[Claimed, ...] = ()
-    unchanged: int = 0  # tasks that ended without an attempt: their inputs turned out unchanged
-    failed: int = 0  # tasks whose definitions could not be resolved
-    more: bool = False  # call again: the batch held tasks that needed no attempt
-    channels: tuple[Channel, ...] = ()
-
-
-# ------------------------------------------------------------------------------------------------- finish
-class CellOutcome(StrEnum):
-    WRITTEN = "written"
-    SKIPPED = "skipped"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class CellResult:
-    cell: CellRef
-    kind: CellOutcome
-    data_version: str | None = None  # required when written
-    location: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    cell: CellRef
-    name: str
-    passed: bool
-    blocking: bool
-    detail: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptResult:
-    """What an attempt did. `digests` and `versions` are those of its `Claimed`, handed back.
-
-    `groups` are atomic groups of assets: of one partition either all of a group's assets are published or none.
-    `automation_assets` have eager consumers: their publications become work for the automation consumer.
-    A cell without a `CellResult` was not reached; under SUCCESS that is a failure of the cell.
-    """
-
-    task_id: TaskId
-    attempt_id: AttemptId
-    fence: Fence
-    outcome: AttemptOutcome
-    cells: tuple[CellResult, ...] = ()
-    checks: tuple[CheckResult, ...] = ()
-    digests: Mapping[CellRef, int] = field(default_factory=dict)
-    versions: Mapping[AssetId, CodeVersion] = field(default_factory=dict)
-    error: str | None = None
-    traceback: str | None = None
-    retry_in_s: float | None = None  # only with RETRY_LATER
-    usage: Mapping[str, Any] | None = None
-    groups: tuple[tuple[AssetId, ...], ...] = ()
-    automation_assets: frozenset[AssetId] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A result of which nothing was written, and why: another attempt owns the task now, or it has ended."""
-
-    task_id: TaskId
-    attempt_id: AttemptId
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    applied: tuple[TaskId, ...] = ()
-    refused: tuple[Refused, ...] = ()
-    released: int = 0  # tasks that became ready
-    todo: bool = False  # a consumer has work
-    channels: tuple[Channel, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PartPublished:
-    cells: tuple[CellRef, ...] = ()
-    refused: Refused | None = None
-    channels: tuple[Channel, ...] = ()
+    @property
+    def rows(self) -> int:
+        return self.queued + self.gates
 
 
 # ------------------------------------------------------------------------------------------------- leases, retries, runs
@@ -323,6 +180,10 @@ class Swept:
     more: bool = False
     channels: tuple[Channel, ...] = ()
 
+    @property
+    def rows(self) -> int:
+        return self.retried + self.ended
+
 
 @dataclass(frozen=True, slots=True)
 class Woken:
@@ -331,12 +192,22 @@ class Woken:
     more: bool = False
     channels: tuple[Channel, ...] = ()
 
+    @property
+    def rows(self) -> int:
+        return self.tasks
+
 
 @dataclass(frozen=True, slots=True)
 class Folded:
     ended: tuple[tuple[RunId, RunState], ...] = ()
     more: bool = False
+    held: bool = False  # another folds
+    tallies: int = 0
     channels: tuple[Channel, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return self.tallies
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +215,32 @@ class CancelledRun:
     known: bool
     cancelled: int = 0  # tasks that ended at once
     stopping: int = 0  # running tasks that were asked to stop
+    more: bool = False  # there are tasks left to be reached
+    channels: tuple[Channel, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """How many tasks it reached."""
+        return self.cancelled + self.stopping
+
+    def plus(self, other: CancelledRun) -> CancelledRun:
+        """Both, one after the other."""
+        return CancelledRun(
+            self.known or other.known,
+            self.cancelled + other.cancelled,
+            self.stopping + other.stopping,
+            other.more,
+            tuple(sorted({*self.channels, *other.channels})),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CancelledTasks:
+    """`below`: tasks that ended because of it. Those that had ended before, or were asked to stop before, are in none."""
+
+    cancelled: int = 0
+    stopping: int = 0
+    below: int = 0
     channels: tuple[Channel, ...] = ()
 
 

@@ -3,7 +3,7 @@
 A log is JSON lines `[n, at_us, stream, level, text]`, numbered from 0; its last line has the stream `end`. The name kept on
 the attempt is relative to the log folder: `<asset>/<partition>/<run>-<task>-<attempt>.jsonl` (S-226). Readers address bytes,
 so that following a log of any size costs what is new. A log that cannot be written never fails an attempt: lines are
-dropped and counted.
+lost and counted, and that is said: in the log itself where its end can be written, by the attempt where it cannot.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
+
+log = logging.getLogger(__name__)
 
 _NAME_LIMIT = 80
 _PAGE_BYTES = 256_000
@@ -62,7 +65,7 @@ class LogStore:
                 block = file.read(_PAGE_BYTES)
                 if b"\n" not in block:
                     block += file.readline()  # one line, a long traceback, is more than a page
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return LogPage((), offset, complete=False)
         except OSError as error:
             if error.errno != errno.ENAMETOOLONG:  # which also its writer met: there is no such log
@@ -90,11 +93,23 @@ class LogWriter:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._n = 0
-        self.dropped = 0
+        self.lost = 0
+        """How many lines could not be written."""
+        self.why = ""
 
     def write(self, lines: Iterable[tuple[int, str, str, str]]) -> None:
         """Appends (at_us, stream, level, text) tuples in one write."""
         rows = list(lines)
+        if not self._append(rows):
+            self.lost += len(rows)
+
+    def close(self, at_us: int) -> None:
+        """Writes the end; with it, in one write, that lines were lost."""
+        end = (at_us, "end", "", "")
+        told = [(at_us, "system", "WARNING", lost_text(self.lost, self.why))] if self.lost else []
+        self._append([*told, end])
+
+    def _append(self, rows: Sequence[tuple[int, str, str, str]]) -> bool:
         text = "".join(
             json.dumps([self._n + i, *row], ensure_ascii=False, separators=(",", ":")) + "\n"
             for i, row in enumerate(rows)
@@ -102,18 +117,25 @@ class LogWriter:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             _append(self._path, text.encode(errors="replace"))  # lone surrogates are legal in str, not in UTF-8
-        except OSError:
+        except OSError as error:
             # A full or missing disk loses log lines, never work.
-            self.dropped += len(rows)
-            return
+            if not self.why:
+                log.warning(
+                    "the log %s cannot be written: %s; its attempt goes on", self._path, error.strerror or error
+                )
+            self.why = error.strerror or type(error).__name__
+            return False
         self._n += len(rows)
+        return True
 
-    def close(self, at_us: int) -> None:
-        if self.dropped:
-            self.write(
-                [(at_us, "system", "WARNING", f"{self.dropped} lines were dropped: the log could not be written")]
-            )
-        self.write([(at_us, "end", "", "")])
+
+def lost_text(lines: int, why: str) -> str:
+    """What is said of a log with a gap.
+
+    >>> lost_text(3, "No space left on device")
+    '3 lines of this log were lost: it could not be written (No space left on device)'
+    """
+    return f"{lines:,} lines of this log were lost: it could not be written ({why})"
 
 
 def _append(path: Path, content: bytes) -> None:

@@ -15,15 +15,18 @@ from math import ceil
 from partita.assets import PartitionSet
 from partita.core.catalog import Catalog, StepKey
 from partita.core.planner.estimate_values import CriticalPart, Estimate, SlotTime, StepTime
+from partita.core.planner.longest import OnChain, longest_chain
 from partita.core.planner.pools import pool_demand
 from partita.core.planner.simulate import Work, critical_path, simulate
 from partita.core.planner.tasks import PlanTask, plan_tasks
-from partita.core.planner.values import Plan
+from partita.core.planner.values import Plan, PlannedStep
 
 SIMULATED_TASKS = 30_000
 """About so many tasks are simulated for one estimate, all numbers of slots together."""
 EVEN_ABOVE_TASKS = 50_000
 """A plan of more tasks is not simulated."""
+Load = Sequence[tuple[Work, int]]
+"""Tasks that are alike, by themselves, with how many of them there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +44,26 @@ def estimate(
     times = _times(plan, history)
     if not any(one.n for one in times.values()):
         return None
-    tasks = plan_tasks(plan, catalog)
-    work = [_work(task, catalog, times) for task in tasks]
-    path, critical_s = critical_path(work)
-    even = len(work) > EVEN_ABOVE_TASKS
-    by_slots = shared_out(work, slots, pools, critical_s) if even else _by_slots(work, slots, pools)
+    load = [(_work(step, catalog, times), len(step.batches)) for step in plan.steps]
+    whole = all(len(parts) == 1 for parts in plan.by_step().values())
+    if plan.task_count > EVEN_ABOVE_TASKS and whole:  # then no task becomes an object
+        chain, critical_s = longest_chain(plan, catalog, {step: one.mean_s for step, one in times.items()})
+        by_slots = shared_out(load, slots, pools, critical_s)
+    else:
+        tasks = plan_tasks(plan, catalog)
+        work = _works(tasks, plan, load)
+        path, critical_s = critical_path(work)
+        chain = [OnChain(one.step, one.assets, one.cells) for at in path if (one := tasks[at]).step is not None]
+        even = plan.task_count > EVEN_ABOVE_TASKS
+        by_slots = shared_out(load, slots, pools, critical_s) if even else _by_slots(work, slots, pools)
     found = Estimate(
         makespan_s=0.0,
         critical_s=critical_s,
-        critical=tuple(_parts([tasks[index] for index in path], times)),
+        critical=tuple(_parts(chain, times)),
         by_slots=by_slots,
         steps=tuple(times.values()),
         slots=slots,
-        bound_pool=_bound_pool(work, pools, critical_s),
+        bound_pool=_bound_pool(load, pools, critical_s),
     )
     return replace(found, makespan_s=found.at(max(1, slots)))
 
@@ -82,21 +92,21 @@ def _by_slots(work: Sequence[Work], slots: int, pools: Mapping[str, int]) -> tup
     return tuple(SlotTime(n, known[n] if n in known else simulate(work, n, pools).makespan_s) for n in counts)
 
 
-def shared_out(work: Sequence[Work], slots: int, pools: Mapping[str, int], floor_s: float) -> tuple[SlotTime, ...]:
+def shared_out(load: Load, slots: int, pools: Mapping[str, int], floor_s: float) -> tuple[SlotTime, ...]:
     """As if tasks could be cut at will: the longest of the chain, the work of a pool over its slots, all work over all."""
-    total_s = sum(one.duration_s for one in work)
-    busiest_s = max((busy_s for busy_s in _busy(work, pools).values()), default=0.0)
+    total_s = sum(one.duration_s * times for one, times in load)
+    busiest_s = max((busy_s for busy_s in _busy(load, pools).values()), default=0.0)
     most = max(1, ceil(total_s / max(floor_s, busiest_s)) if total_s else 1)
     return tuple(SlotTime(n, max(floor_s, busiest_s, total_s / n)) for n in slot_counts(most, slots, 1))
 
 
-def _busy(work: Sequence[Work], pools: Mapping[str, int]) -> dict[str, float]:
+def _busy(load: Load, pools: Mapping[str, int]) -> dict[str, float]:
     """How many seconds each pool needs when it is never idle."""
     busy: dict[str, float] = {}
-    for one in work:
+    for one, times in load:
         for name, n in one.pools:
             if pools.get(name):
-                busy[name] = busy.get(name, 0.0) + one.duration_s * min(n, pools[name]) / pools[name]
+                busy[name] = busy.get(name, 0.0) + times * one.duration_s * min(n, pools[name]) / pools[name]
     return busy
 
 
@@ -112,24 +122,30 @@ def _times(plan: Plan, history: Mapping[StepKey, Durations]) -> dict[StepKey, St
     }
 
 
-def _work(task: PlanTask, catalog: Catalog, times: Mapping[StepKey, StepTime]) -> Work:
-    if task.step is None:
-        return Work(0.0, task.upstream, slot=False)
-    demand = pool_demand(catalog.assets[key].spec for key in task.assets)
-    return Work(times[task.step].mean_s, task.upstream, demand)
+def _work(step: PlannedStep, catalog: Catalog, times: Mapping[StepKey, StepTime]) -> Work:
+    """One task of a step, by itself."""
+    return Work(times[step.step].mean_s, (), pool_demand(catalog.assets[key].spec for key in step.assets))
 
 
-def _bound_pool(work: Sequence[Work], pools: Mapping[str, int], critical_s: float) -> str | None:
+def _works(tasks: Sequence[PlanTask], plan: Plan, load: Load) -> list[Work]:
+    """The tasks with what they wait for; a gate takes neither time nor a slot."""
+    alone = {(step.step, step.assets): work for step, (work, _) in zip(plan.steps, load, strict=True)}
+    gate = Work(0.0, slot=False)
+    return [
+        replace(gate if task.step is None else alone[task.step, task.assets], upstream=task.upstream) for task in tasks
+    ]
+
+
+def _bound_pool(load: Load, pools: Mapping[str, int], critical_s: float) -> str | None:
     """The pool whose work takes longest, when that is longer than the chain."""
-    busy = _busy(work, pools)
+    busy = _busy(load, pools)
     longest = max(busy, key=lambda name: busy[name], default=None)
     return longest if longest is not None and busy[longest] > critical_s else None
 
 
-def _parts(path: Sequence[PlanTask], times: Mapping[StepKey, StepTime]) -> Iterator[CriticalPart]:
-    """The path without gates, tasks of one step in a row as one."""
-    for step, run in groupby((task for task in path if task.step is not None), key=lambda task: task.step):
+def _parts(chain: Sequence[OnChain], times: Mapping[StepKey, StepTime]) -> Iterator[CriticalPart]:
+    """The chain with tasks of one step in a row as one."""
+    for step, run in groupby(chain, key=lambda task: task.step):
         tasks = list(run)
         cells = PartitionSet.from_ranges(one for task in tasks for one in task.cells.ranges)
-        if step is not None:
-            yield CriticalPart(tasks[0].assets, cells, len(tasks), times[step].mean_s * len(tasks))
+        yield CriticalPart(tasks[0].assets, cells, len(tasks), times[step].mean_s * len(tasks))

@@ -6,7 +6,7 @@ Holds rows as `cell` does and knows nothing of pages; an integration test holds 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from partita.core.catalog import StepKey
@@ -30,6 +30,11 @@ class MemoryCells:
     history: dict[StepKey, Durations] = field(default_factory=dict)
     moved: dict[CellRef, datetime] = field(default_factory=dict)
     published: dict[CellRef, datetime] = field(default_factory=dict)
+    unmade: dict[int, list[CellRef]] = field(default_factory=dict)
+
+    def unmade_of_backfill(self, backfill_id: int) -> list[CellRef]:
+        """What was put there."""
+        return self.unmade.get(backfill_id, [])
 
     def publish(
         self, cell: CellRef, data_version: str, *, fingerprint: str = "", dependency_hash: str = "", digest: int = 0
@@ -51,7 +56,7 @@ class MemoryCells:
     def note(self, cell: CellRef, outcome: str) -> None:
         """An attempt that published nothing."""
         before = self.rows.get(cell) or CellRow(cell.partition, None, None, None, None, None)
-        self.rows[cell] = replace(before, last_outcome=outcome)
+        self.rows[cell] = before._replace(last_outcome=outcome)
 
     def open(self, cells: Iterable[CellRef], state: TaskState = TaskState.SCHEDULED, task_id: int = 1) -> None:
         """A task that owns these cells."""

@@ -46,6 +46,16 @@ def check_params(schemas: Schemas, params: Mapping[str, Any]) -> None:
                 raise _refused(key, schema, error, params)
 
 
+def taken(schemas: Schemas, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the params that one of these assets takes.
+
+    >>> taken({AssetKey("delays"): {"properties": {"floor": {}}}, AssetKey("flights"): None}, {"floor": 3, "days": 7})
+    {'floor': 3}
+    """
+    names = {name for schema in schemas.values() for name in _properties(schema)}
+    return {name: value for name, value in params.items() if name in names}
+
+
 def _refuse_unknown(schemas: Schemas, params: Mapping[str, Any]) -> None:
     """A parameter that no planned asset takes is a mistake, not a wish."""
     taken = {name for schema in schemas.values() for name in _properties(schema)}

@@ -6,9 +6,9 @@ Pure given what the readers say. `plan` never looks at times to decide; the cloc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -16,20 +16,21 @@ from partita.assets import AssetKey, PartitaError
 from partita.core.catalog import Catalog, StepKey
 from partita.core.catalog.dynamic import KeysAt
 from partita.core.catalog.edges import nothing
-from partita.core.catalog.inputs import upstream_cells
+from partita.core.catalog.upstreams import upstream_cells
 from partita.core.cells.status import Statuses
 from partita.core.cells.values import CellDetail, CellsReader
 from partita.core.cells.why import moved_upstreams
 from partita.core.planner.assemble import assemble
 from partita.core.planner.choices import Decided
 from partita.core.planner.decide import decide
-from partita.core.planner.diff import PlanDiff, compare
-from partita.core.planner.diff_keys import keys_difference
 from partita.core.planner.estimate import Durations, estimate
 from partita.core.planner.pools import CREATED_SLOTS, pool_demand
-from partita.core.planner.targets import find_targets
+from partita.core.planner.targets import find_targets, targets_of_cells
 from partita.core.planner.values import Plan, PlannedAsset, PlanRequest, Pressure, Reason
 from partita.core.store.values import CellRef
+
+if TYPE_CHECKING:
+    from partita.core.planner.diff import PlanDiff
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,14 @@ class PoolLoad:
     held: int
 
 
-class PlanReader(CellsReader, Protocol):
+class TargetsReader(CellsReader, Protocol):
+    """What a request's targets are read from beside its texts."""
+
+    def unmade_of_backfill(self, backfill_id: int) -> Sequence[CellRef]:
+        """The cells whose last task in the backfill did not make them."""
+
+
+class PlanReader(TargetsReader, Protocol):
     """What a preview reads beside the cells: pools, capacity and history. All of it stays outside the hash."""
 
     def pools(self, names: Collection[str]) -> Mapping[str, PoolLoad]:
@@ -91,7 +99,7 @@ def plan(catalog: Catalog, reader: PlanReader, request: PlanRequest) -> Plan:
     ({'orders': <PartitionSet 2: 0, 2>},)
     """
     statuses = Statuses(catalog, reader, request.as_of)
-    found, decided = _content(catalog, statuses, request)
+    found, decided = _content(catalog, statuses, reader, request)
     found = replace(found, because=_because(statuses, reader, found), joined=_joined(statuses, decided))
     pools = _pressure(catalog, reader, found)
     sizes = {one.name: CREATED_SLOTS if one.slots is None else one.slots for one in pools}
@@ -99,13 +107,13 @@ def plan(catalog: Catalog, reader: PlanReader, request: PlanRequest) -> Plan:
     return replace(found, pools=pools, estimate=estimate(found, catalog, history, slots=reader.capacity(), pools=sizes))
 
 
-def replan(catalog: Catalog, reader: CellsReader, confirmed: Plan, shown: KeysAt | None = None) -> Plan:
+def replan(catalog: Catalog, reader: TargetsReader, confirmed: Plan, shown: KeysAt | None = None) -> Plan:
     """The plan of the same request `as_of` the same instant; raises PlanChanged, with the difference, when it differs.
 
     `shown` are the dynamic keys that the confirmed plan was made with, to tell which came and went.
     """
     statuses = Statuses(catalog, reader, confirmed.as_of)
-    fresh, _ = _content(catalog, statuses, confirmed.request)
+    fresh, _ = _content(catalog, statuses, reader, confirmed.request)
     if fresh.hash == confirmed.hash:
         return replace(
             fresh,
@@ -114,6 +122,9 @@ def replan(catalog: Catalog, reader: CellsReader, confirmed: Plan, shown: KeysAt
             estimate=confirmed.estimate,
             joined=confirmed.joined,
         )
+    from partita.core.planner.diff import compare  # only a plan that moved needs them
+    from partita.core.planner.diff_keys import keys_difference
+
     keys = [] if shown is None else keys_difference(shown, catalog.keys)
     difference = compare(confirmed, fresh, catalog, keys)
     raise PlanChanged(
@@ -125,8 +136,12 @@ def replan(catalog: Catalog, reader: CellsReader, confirmed: Plan, shown: KeysAt
     )
 
 
-def _content(catalog: Catalog, statuses: Statuses, request: PlanRequest) -> tuple[Plan, Decided]:
-    decided = decide(catalog, statuses, find_targets(catalog, statuses, request))
+def _content(catalog: Catalog, statuses: Statuses, reader: TargetsReader, request: PlanRequest) -> tuple[Plan, Decided]:
+    if request.retry_of is None:
+        targets = find_targets(catalog, statuses, request)
+    else:
+        targets = targets_of_cells(catalog, statuses, reader.unmade_of_backfill(request.retry_of), request.mode)
+    decided = decide(catalog, statuses, targets)
     return assemble(catalog, request, decided.choices, decided.blocked), decided
 
 

@@ -14,6 +14,7 @@ from partita.core.catalog import Catalog
 from partita.core.planner.partition_words import partitions_text
 from partita.core.planner.render_tree import tree_lines
 from partita.core.planner.values import Plan
+from partita.core.planner.warnings import warnings_of
 from partita.core.planner.waves import alike_waves
 from partita.core.planner.words import (
     blocked_hint,
@@ -32,10 +33,13 @@ _NAMED_IN_WAVE = 6
 _WAVES_SHOWN = 12
 
 
-def render_text(plan: Plan, catalog: Catalog, form: Form = "table", *, width: int = WIDTH) -> str:
-    """The plan as lines of at most `width` columns, but where one key is longer."""
+def render_text(
+    plan: Plan, catalog: Catalog, form: Form = "table", *, width: int = WIDTH, limited: bool = False
+) -> str:
+    """The plan as lines of at most `width` columns, but where one key is longer. `limited`: it is to be launched with a limit of
+    tasks at once, so that what would be too many without one is not said."""
     found: list[str] = []
-    for line in _lines(plan, catalog, form, width):
+    for line in _lines(plan, catalog, form, width, limited=limited):
         found += wrapped(line, width)
     return "\n".join(found)
 
@@ -58,7 +62,7 @@ def wrapped(line: str, width: int) -> list[str]:
     )
 
 
-def _lines(plan: Plan, catalog: Catalog, form: Form, width: int) -> Iterator[str]:
+def _lines(plan: Plan, catalog: Catalog, form: Form, width: int, *, limited: bool) -> Iterator[str]:
     yield sentence(plan)
     if not plan.empty:
         yield ""
@@ -79,6 +83,8 @@ def _lines(plan: Plan, catalog: Catalog, form: Form, width: int) -> Iterator[str
         yield f"blocked: {stopped.key} {keys}".rstrip() + f": {blocked_text(stopped)}"
     if hint := blocked_hint(plan):
         yield f"hint: {hint}"
+    for one in () if limited else warnings_of(plan, catalog):
+        yield f"warning: {one.text}. To limit them {one.fix}."
     if not plan.empty:
         yield f"plan {plan.hash[:14]}"
 

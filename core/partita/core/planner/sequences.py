@@ -119,6 +119,21 @@ def task_of_each(batches: Sequence[PartitionSet], cells: int) -> Ints:
     return tasks[np.argsort(ordinals, kind="stable")]
 
 
+def cells_by_task(batches: Sequence[PartitionSet]) -> tuple[Ints, Ints]:
+    """The ordinals of all cells, task by task, and for each the position of its task."""
+    if isinstance(batches, OneEach):
+        return ordinals_of(batches.cells), np.arange(len(batches))
+    sizes = np.array([len(one) for one in batches], dtype=np.int64)
+    return np.concatenate([ordinals_of(one) for one in batches]), np.repeat(np.arange(len(batches)), sizes)
+
+
+def ordinals_of(cells: PartitionSet) -> Ints:
+    """The ordinals of a set, ascending."""
+    if not cells.ranges:
+        return np.zeros(0, dtype=np.int64)
+    return np.concatenate([np.arange(start, stop) for start, stop in cells.ranges])
+
+
 def between(batches: Sequence[PartitionSet], start: int, stop: int) -> PartitionSet:
     """The cells of the tasks from one position up to another."""
     if isinstance(batches, OneEach):

@@ -6,7 +6,7 @@ upwards. Cells are masks over ordinals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -18,9 +18,11 @@ from partita.assets.partitions.time import TimeSpace
 from partita.assets.selection import select_assets
 from partita.core.catalog import Catalog, mask_of, set_of
 from partita.core.catalog.edges import Bools, everything, nothing
+from partita.core.catalog.names import names_of
 from partita.core.cells.stack import Stack
 from partita.core.cells.status import AssetStatus, Statuses
 from partita.core.planner.values import DEFAULT_MODE, MODES, PlanRequest
+from partita.core.store.values import CellRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,23 @@ class Targets:
     def mode_of_added(self) -> tuple[str, ...]:
         """`all` forces what was selected; what comes along is planned when it needs to be."""
         return DEFAULT_MODE if "all" in self.mode else self.mode
+
+
+def targets_of_cells(catalog: Catalog, statuses: Statuses, cells: Iterable[CellRef], mode: tuple[str, ...]) -> Targets:
+    """The targets of a request for these cells; those whose asset or partition is no more are left out."""
+    found: dict[AssetKey, list[int]] = {}
+    for cell in cells:
+        asset = catalog.by_id.get(cell.asset_id)
+        if asset is None or asset.external:
+            continue
+        at = names_of(statuses.space(asset.key)).find(cell.partition)
+        if at >= 0:
+            found.setdefault(asset.key, []).append(at)
+    chosen: dict[AssetKey, Bools] = {}
+    for key, ordinals in found.items():
+        chosen[key] = np.zeros(statuses.space(key).size, dtype=np.bool_)
+        chosen[key][ordinals] = True
+    return Targets(chosen, mode)
 
 
 def find_targets(catalog: Catalog, statuses: Statuses, request: PlanRequest) -> Targets:

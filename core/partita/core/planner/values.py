@@ -51,6 +51,8 @@ class PlanRequest:
     downstream: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
     requested_by: str = ""
+    retry_of: int | None = None
+    """A backfill: then the targets are the cells that it has not made, instead of selection and partitions."""
 
     def to_json(self) -> dict[str, Any]:
         """The stored form; also what the plan's hash covers, without `requested_by`."""
@@ -65,6 +67,7 @@ class PlanRequest:
             "downstream": self.downstream,
             "params": dict(self.params),
             "by": self.requested_by,
+            **({} if self.retry_of is None else {"retry_of": self.retry_of}),
         }
 
     @staticmethod
@@ -81,6 +84,7 @@ class PlanRequest:
             downstream=stored["downstream"],
             params=stored["params"],
             requested_by=stored["by"],
+            retry_of=stored.get("retry_of"),
         )
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 from partita.assets import AssetKey, Snapshot
 from partita.assets.specs import canonical_json
-from partita.core.automation import changed_rebuilds
+from partita.core.automation import changed_rebuilds, wanted_clocks
 from partita.core.catalog import (
     ActivationRefused,
     check_activation,
@@ -23,7 +23,9 @@ from partita.core.catalog import (
 from partita.core.catalog.effective import Effective
 from partita.core.catalog.identity import counted_definitions
 from partita.core.decide.caps import asset_pool
+from partita.core.decide.evaluators import loaded
 from partita.core.decide.identity import contested, decide_identities
+from partita.core.freshness import wanted_policies
 from partita.core.runtime.rescheme import Rescheme, take_schemes
 from partita.core.store.port import Tx
 from partita.core.store.values import AssetId, LocationId, NewEvent, Pool, SnapshotId
@@ -76,6 +78,11 @@ def activate(tx: Tx, location: str, candidate: Snapshot, version: str, body: byt
     before = None if previous is None else Snapshot.model_validate_json(previous.effective)
     schemes = take_schemes(tx, here, before, ids, rows)
     retired = tx.retire_assets(location_id, set(keys))
+    policies, without = wanted_policies(here.assets, ids)
+    tx.set_freshness(policies, [*without, *retired])  # before the clocks, as a look at freshness that moves them
+    wanted, unwanted = wanted_clocks(here.assets, ids)
+    tx.set_clocks(wanted, [*unwanted, *retired])
+    _put_evaluators(tx, location_id, candidate, snapshot_id)
     _ensure_pools(tx, here)
     tx.append_events(
         [
@@ -133,6 +140,15 @@ def _take_keys(tx: Tx, union: Sequence[Snapshot], rows: Sequence[AssetRow], loca
     before = {row.id: row.key for row in rows}
     tx.rename_assets(found.keys, f"location {location}")
     return {key: before[asset_id] for asset_id, key in found.keys.items()}
+
+
+def _put_evaluators(tx: Tx, location_id: LocationId, candidate: Snapshot, snapshot_id: SnapshotId) -> None:
+    known = tx.lock_evaluators_of(location_id)
+    if not known and not candidate.evaluators:
+        return
+    broken = {module.name for module in candidate.modules if not module.ok}
+    rows = loaded(candidate.evaluators, known, snapshot_id=snapshot_id, broken=broken, now=tx.now())
+    tx.put_evaluators(location_id, rows)
 
 
 def _ensure_pools(tx: Tx, snapshot: Snapshot) -> None:

@@ -12,7 +12,17 @@ from datetime import datetime
 from partita.assets import PartitionSpace
 from partita.assets.specs import canonical_json
 from partita.core.catalog import Catalog
-from partita.core.duties.values import AttemptResult, CellOutcome, CellResult, CheckResult, Claimed, ClaimedInput
+from partita.core.catalog.waits import UnknownWait, cell_of
+from partita.core.duties.values_attempts import (
+    AddedKeys,
+    AttemptResult,
+    CellOutcome,
+    CellResult,
+    CheckResult,
+    Claimed,
+    ClaimedInput,
+    Deferral,
+)
 from partita.core.store.values import AssetId, AttemptOutcome, CellFact, CellRef
 from partita.grpc.v1 import code_location_pb2 as pb
 
@@ -26,6 +36,7 @@ _OUTCOMES: Mapping[int, AttemptOutcome] = {
     pb.Finished.VERSION_GONE: AttemptOutcome.VERSION_GONE,
     pb.Finished.SKIPPED: AttemptOutcome.SKIPPED,
     pb.Finished.FAILED_FOR_GOOD: AttemptOutcome.FAILED_FOR_GOOD,
+    pb.Finished.DEFERRED: AttemptOutcome.DEFERRED,
 }
 _KINDS: Mapping[int, CellOutcome] = {
     pb.CellOutcome.WRITTEN: CellOutcome.WRITTEN,
@@ -48,6 +59,15 @@ def to_request(claimed: Claimed, version: str, catalog: Catalog, *, grace_s: flo
         timeout_seconds=claimed.task.timeout_s or 0.0,
         grace_seconds=grace_s,
         fence=claimed.fence,
+        events=[
+            pb.WaitEvent(
+                place=event.place,
+                trigger=event.trigger,
+                args=json.dumps(dict(event.args)).encode(),
+                payload=json.dumps(event.payload).encode(),
+            )
+            for event in claimed.events
+        ],
     )
 
 
@@ -132,8 +152,15 @@ class Outcomes:
         return CellRef(self._catalog.asset(asset).id, partition)
 
     def result(self, finished: pb.Finished) -> AttemptResult:
+        if finished.status == pb.Finished.DEFERRED:
+            return self._deferred(finished)
+        strange = [one.scheme for one in finished.added if one.scheme not in self._catalog.dynamic_schemes]
+        if strange:
+            error = f"it added keys to dynamic partitions {strange[0]!r}, which slice no loaded asset"
+            return self._result(AttemptOutcome.FAILED_FOR_GOOD, error=error)
         return self._result(
             _OUTCOMES[finished.status],
+            added=tuple(map(self._added, finished.added)),
             error=finished.error or None,
             traceback=finished.traceback or None,
             retry_in_s=finished.retry_in_seconds
@@ -141,6 +168,33 @@ class Outcomes:
             else None,
             usage={"cpu_s": round(finished.cpu_seconds, 4), "peak_rss_bytes": finished.peak_rss_bytes},
         )
+
+    def _added(self, added: pb.AddedKeys) -> AddedKeys:
+        scheme = self._catalog.dynamic_schemes[added.scheme]
+        sliced = [self._catalog.assets[key] for key in scheme.assets]
+        own = {self._catalog.by_id[item.cell.asset_id].key for item in self._claimed.cells}
+        mapped = not self._catalog.graph.descendants(*own).isdisjoint(scheme.assets)
+        followers = tuple(one.id for one in sliced if one.automated)
+        return AddedKeys(scheme.definition, tuple(added.keys), followers, mapped)
+
+    def _deferred(self, finished: pb.Finished) -> AttemptResult:
+        asked = finished.deferral
+        args = json.loads(asked.args or b"{}")
+        try:
+            cell = cell_of(asked.trigger, args, self._catalog)
+        except UnknownWait as unknown:
+            return self._result(AttemptOutcome.FAILED_FOR_GOOD, error=str(unknown))
+        deferral = Deferral(
+            place=asked.place,
+            trigger=asked.trigger,
+            args=args,
+            label=asked.label,
+            deadline_s=asked.deadline_seconds,
+            poll_s=asked.poll_seconds or None,
+            cell=cell,
+            newer=cell is not None and bool(args.get("newer")),
+        )
+        return self._result(AttemptOutcome.DEFERRED)._replace(deferral=deferral)
 
     def _result(
         self,
@@ -150,6 +204,7 @@ class Outcomes:
         traceback: str | None = None,
         retry_in_s: float | None = None,
         usage: Mapping[str, object] | None = None,
+        added: tuple[AddedKeys, ...] = (),
     ) -> AttemptResult:
         assets = _distinct(item.cell.asset_id for item in self._claimed.cells)
         return AttemptResult(
@@ -165,6 +220,7 @@ class Outcomes:
             traceback=traceback,
             retry_in_s=retry_in_s,
             usage=usage,
+            added=added,
             groups=(assets,) if len(assets) > 1 else (),
             automation_assets=self._catalog.automation_assets.intersection(assets),
         )

@@ -74,12 +74,16 @@ class Deployed:
         self.processes[name or command[0]] = process
         return process
 
-    def run(self, *command: str, ok: tuple[int, ...] = (0,)) -> str:
-        """Runs `partita COMMAND...` to its end and returns what it printed; raises DeployedError for another exit code."""
-        done = subprocess.run(
+    def complete(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Runs `partita COMMAND...` to its end, whatever that is."""
+        return subprocess.run(
             [sys.executable, "-m", "partita.ui.cli", *command],
             env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
         )  # fmt: skip
+
+    def run(self, *command: str, ok: tuple[int, ...] = (0,)) -> str:
+        """Runs `partita COMMAND...` to its end and returns what it printed; raises DeployedError for another exit code."""
+        done = self.complete(*command)
         if done.returncode not in ok:
             raise DeployedError(
                 f"`partita {' '.join(command)}` ended with {done.returncode}\n{done.stdout}{done.stderr}\n{self.tail()}"
@@ -94,11 +98,12 @@ class Deployed:
         return process.pid
 
     def stop(self, *names: str) -> None:
-        """SIGINT in reverse order of start, SIGKILL after a while; of all processes unless some are named."""
+        """SIGINT to all processes at once unless some are named, as a machine that shuts down; SIGKILL after a while."""
         chosen = [self.processes.pop(name) for name in names or tuple(self.processes)]
         for process in reversed(chosen):
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
+        for process in reversed(chosen):
             try:
                 process.wait(_STOP_S)
             except subprocess.TimeoutExpired:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from partita.core.config import Config
 from partita.core.embedded import EmbeddedPostgres, EmbeddedPostgresError
@@ -37,6 +37,7 @@ class Deployment:
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
         self._components: list[tuple[str, str]] = []
+        self._counts: dict[str, Callable[[], Mapping[str, Any]]] = {}
         self.url = ""
         self.store: PostgresStore
         self.hub: WakeHub
@@ -83,13 +84,9 @@ class Deployment:
         if components:
             self._spawn(self._say_that_we_live, "components")
 
-    @property
-    def embedded_folder(self) -> Path | None:
-        return self.config.postgres if self._embedded is not None else None
-
-    @property
-    def postgres_pid(self) -> int | None:
-        return self._embedded.pid if self._embedded is not None else None
+    def count(self, kind: str, counts: Callable[[], Mapping[str, Any]]) -> None:
+        """What a component of this kind has done since it started, as JSON; written with its sign of life, for the metrics."""
+        self._counts[kind] = counts
 
     # ------------------------------------------------------------------ threads
 
@@ -118,11 +115,14 @@ class Deployment:
             try:
                 with self.store.begin(durable=False) as tx:
                     for kind, name in self._components:
-                        tx.put_component(_component_id(kind), kind, name, os.getpid())
+                        tx.put_component(_component_id(kind), kind, name, os.getpid(), self._counts_of(kind))
             except StoreError as error:
                 log.debug("components are not noted: %s", error)
             if self._stopping.wait(_SEEN_S):
                 return
+
+    def _counts_of(self, kind: str) -> Mapping[str, Any]:
+        return self._counts[kind]() if kind in self._counts else {}
 
     def _forget_components(self) -> None:
         try:

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
 from functools import partial
 from typing import TypeVar
 
 from partita.core.catalog import read_snapshot
 from partita.core.config import Config
 from partita.core.decide.caps import RUNNING_POOL, location_pool
-from partita.core.duties.values import Channel
+from partita.core.duties.channels import Channel
 from partita.core.runtime.activate import activate
-from partita.core.runtime.servers import read_announcements
+from partita.core.runtime.servers import read_announcements, take_ended
 from partita.core.runtime.wake import WakeHub
 from partita.core.store.port import Store, StoreError
-from partita.core.store.values import NewEvent, Pool
+from partita.core.store.values import BUILT_IN_LANES, Lane, NewEvent, Pool
 from partita.core.store.values_definitions import LocationState
 from partita.grpc.client import CodeLocationClient, CodeServerError
 from partita.grpc.v1 import code_location_pb2 as pb
@@ -40,6 +41,19 @@ _RECONNECT_S = 1.0
 _AFTER_NONSENSE_S = 10.0
 
 
+def _lanes(config: Config) -> list[Lane]:
+    weights = {lane.name: lane.weight for lane in BUILT_IN_LANES}
+    return [Lane(name, one.weight or weights.get(name, 1), one.reserved) for name, one in config.lanes.items()]
+
+
+class _Standing(Enum):
+    """Of a version that a server has, beside the active one of its location."""
+
+    ACTIVE = "active"
+    WANTED = "wanted"
+    BEHIND = "behind"
+
+
 class LocationSync:
     """Runs on its own event loop. `run` ends when cancelled."""
 
@@ -50,6 +64,7 @@ class LocationSync:
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="locations")
         self._follows: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._connected: dict[str, set[str]] = {}
+        self._behind: set[str] = set()
         self._stopping = False
 
     async def run(self) -> None:
@@ -57,6 +72,9 @@ class LocationSync:
         await self._db(self._declare)
         try:
             while True:
+                ended = take_ended(self._config)
+                if ended:
+                    await self._db(partial(self._forget, ended))
                 wanted = self._addresses()
                 for pair in wanted - self._follows.keys():
                     self._follows[pair] = asyncio.create_task(self._follow(*pair), name=f"follow {pair[1]}")
@@ -80,15 +98,22 @@ class LocationSync:
         }
 
     def _declare(self) -> None:
-        """The locations and pools of the configuration exist before any server answers."""
+        """The locations, pools and lanes of the configuration exist before any server answers."""
         with self._store.begin() as tx:
             for location in self._config.locations:
                 tx.put_location(location.name)
             tx.configure_pools(Pool(name, slots) for name, slots in self._config.pools.items())
+            tx.configure_lanes(_lanes(self._config))
             tx.set_caps(
                 {RUNNING_POOL: self._config.limits.max_running}
                 | {location_pool(one.name): one.max_running for one in self._config.locations}
             )
+
+    def _forget(self, server_ids: Sequence[str]) -> None:
+        """Their leases may go on for half a minute, in which newer code would stand behind what nobody serves."""
+        with self._store.begin() as tx:
+            for server_id in server_ids:
+                tx.remove_code_server(server_id)
 
     # ------------------------------------------------------------------ one server
 
@@ -121,7 +146,7 @@ class LocationSync:
                 if renewal is not None:
                     renewal.cancel()
                     renewal = None
-                if server_id:
+                if server_id and not self._stopping:
                     await self._gone(location, address, server_id)
                 await asyncio.sleep(pause_s)
         finally:
@@ -146,8 +171,9 @@ class LocationSync:
             return
         problem = status.error
         if status.active_version:
-            wanted = await self._db(partial(self._wanted, location, status.active_version, first=first))
-            if wanted:
+            standing = await self._db(partial(self._standing, location, status.active_version, first=first))
+            self._note_standing(location, address, status, standing)
+            if standing is _Standing.WANTED:
                 try:
                     version, body = await client.definitions(status.active_version)
                     if body is not None:
@@ -164,8 +190,9 @@ class LocationSync:
         while True:
             await asyncio.sleep(_RENEW_S)
             try:
-                if not await self._db(partial(self._renew_now, server_id, _LEASE_S)):
-                    # Another scheduler lost sight of it; we have not.
+                listed = await self._db(partial(self._renew_now, server_id, _LEASE_S))
+                if not listed or server_id in self._behind:
+                    # Another scheduler lost sight of it, and we have not; or whoever served the active version may be gone.
                     await self._take(location, address, client, await client.status(), first=True)
             except (StoreError, CodeServerError) as error:
                 log.debug("the lease of server %s was not renewed: %s", server_id, error)
@@ -182,6 +209,7 @@ class LocationSync:
             log.debug("server %s stays listed until its lease ends: %s", server_id, error)
 
     async def _gone(self, location: str, address: str, server_id: str) -> None:
+        self._behind.discard(server_id)
         self._connected.get(location, set()).discard(address)
         down = not self._connected.get(location)
         try:
@@ -191,23 +219,33 @@ class LocationSync:
 
     # ------------------------------------------------------------------ transactions
 
-    def _wanted(self, location: str, version: str, *, first: bool) -> bool:
-        """Whether this version is to become active. At first sight only when it is new or nobody serves the active one: of two
-        servers with different versions, the one that we happen to meet second must not win."""
+    def _standing(self, location: str, version: str, *, first: bool) -> _Standing:
+        """At first sight a version is wanted only when nobody serves the active one: of two servers with different versions, the
+        one that we happen to meet second must not win. It is behind as long as the other one is there."""
         with self._store.begin() as tx:
             location_id = tx.put_location(location)
             active = tx.lock_locations().get(location_id)
             if active is None:
-                return True
+                return _Standing.WANTED
             [snapshot] = tx.read_snapshots([active])
             if snapshot.hash == version:
-                return False
+                return _Standing.ACTIVE
             served = any(
                 snapshot.hash in server.versions
                 for server in tx.live_code_servers()
                 if server.location_id == location_id
             )
-        return not first or not served
+        return _Standing.BEHIND if first and served else _Standing.WANTED
+
+    def _note_standing(self, location: str, address: str, status: pb.LocationStatus, standing: _Standing) -> None:
+        if standing is not _Standing.BEHIND:
+            self._behind.discard(status.server_id)
+        elif status.server_id not in self._behind:
+            self._behind.add(status.server_id)
+            log.warning(
+                "location %s: version %.12s of the server at %s is not made active while another server has the active one; "
+                "stop that one, or `partita locations reload %s`", location, status.active_version, address, location,
+            )  # fmt: skip
 
     def _activate(self, location: str, version: str, body: bytes) -> str:
         """Makes a version the active one of its location; returns what speaks against it, or nothing."""

@@ -1,4 +1,4 @@
-"""The processes of the control plane: `run_scheduler`, `run_worker`, and the parts of `partita dev`.
+"""The processes of the control plane: `run_scheduler`, `run_worker`, `run_triggerer`, and the parts of `partita dev`.
 
 Owns the order of start and stop. Everything may also be killed: what a process held is judged by the others.
 """
@@ -11,12 +11,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 
 from partita.core.catalog import CatalogCache
-from partita.core.config import Config
+from partita.core.config import Config, check_addresses
 from partita.core.runtime.deployment import Deployment
 from partita.core.runtime.directory import StoreDirectory
 from partita.core.runtime.scheduler import Scheduler
 from partita.core.runtime.servers import ManagedServer
 from partita.core.runtime.stopping import stop_event
+from partita.core.runtime.triggerer import Triggerer
 from partita.core.runtime.watch import reload_on_change
 from partita.core.runtime.worker import Worker
 
@@ -28,6 +29,7 @@ Extra = Callable[[Deployment, asyncio.Event], Awaitable[None]]
 
 def run_scheduler(config: Config) -> None:
     """One scheduler, until SIGTERM or SIGINT."""
+    check_addresses(config)
     with Deployment(config) as deployment:
         scheduler = Scheduler(deployment, catalogs_of(deployment))
         deployment.start(("scheduler", "scheduler"))
@@ -44,6 +46,14 @@ def run_worker(config: Config) -> None:
         asyncio.run(_serve(deployment, worker=True, extras=(), components=[("worker", "worker")]))
 
 
+def run_triggerer(config: Config) -> None:
+    """One triggerer, until SIGTERM or SIGINT."""
+    with Deployment(config) as deployment:
+        asyncio.run(
+            _serve(deployment, worker=False, triggerer=True, extras=(), components=[("triggerer", "triggerer")])
+        )
+
+
 def run_parts(config: Config, *extras: tuple[str, Extra]) -> None:
     """A process that only serves extras (`partita api`)."""
     with Deployment(config) as deployment:
@@ -52,7 +62,8 @@ def run_parts(config: Config, *extras: tuple[str, Extra]) -> None:
 
 
 def run_dev(config: Config, *extras: tuple[str, Extra]) -> None:
-    """Everything on one machine: code-location servers as processes, scheduler, worker and extras in this one (S-045)."""
+    """Everything on one machine: code-location servers as processes, all the rest in this one (S-045)."""
+    check_addresses(config)
     with Deployment(config) as deployment, ExitStack() as stack:
         scheduler = Scheduler(deployment, catalogs_of(deployment))
         for location in config.locations:
@@ -64,8 +75,15 @@ def run_dev(config: Config, *extras: tuple[str, Extra]) -> None:
         parts = tuple(extra for _, extra in extras)
         if config.dev.reload:
             parts = (*parts, reload_on_change)
-        components = [("scheduler", "dev"), ("worker", "dev"), *((kind, "dev") for kind, _ in extras)]
-        asyncio.run(_serve(deployment, worker=True, extras=parts, components=components, scheduler=scheduler))
+        components = [
+            ("scheduler", "dev"),
+            ("worker", "dev"),
+            ("triggerer", "dev"),
+            *((kind, "dev") for kind, _ in extras),
+        ]
+        asyncio.run(
+            _serve(deployment, worker=True, triggerer=True, extras=parts, components=components, scheduler=scheduler)
+        )
 
 
 def catalogs_of(deployment: Deployment) -> CatalogCache:
@@ -76,6 +94,7 @@ async def _serve(
     deployment: Deployment,
     *,
     worker: bool,
+    triggerer: bool = False,
     extras: tuple[Extra, ...],
     components: list[tuple[str, str]],
     scheduler: Scheduler | None = None,
@@ -95,7 +114,22 @@ async def _serve(
             grace_s=settings.grace_s,
         )
         served.subscribe(asyncio.get_running_loop())
+        deployment.count("worker", served.counts)
         jobs.append(asyncio.create_task(served.run(), name="worker"))
+    watching: Triggerer | None = None
+    if triggerer:
+        own = deployment.config.triggerer
+        catalogs = catalogs_of(deployment)
+        watching = Triggerer(
+            deployment.store,
+            StoreDirectory(deployment.store, catalogs),
+            deployment.hub,
+            capacity=own.capacity,
+            lease_s=own.lease_s,
+            catalogs=catalogs,
+        )
+        watching.subscribe(asyncio.get_running_loop())
+        jobs.append(asyncio.create_task(watching.run(), name="triggerer"))
     jobs += [asyncio.create_task(_as_coroutine(extra(deployment, stopping))) for extra in extras]
     deployment.start(*components)
     if scheduler is not None:
@@ -109,6 +143,8 @@ async def _serve(
         waiting.cancel()
         if served is not None:
             served.stop()
+        if watching is not None:
+            watching.stop()
         results = await asyncio.gather(*jobs, return_exceptions=True)
     for result in results:
         if isinstance(result, Exception):

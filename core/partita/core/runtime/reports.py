@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from partita.core.duties.finish import finish
-from partita.core.duties.values import AttemptResult, Finished
+from partita.core.duties.values_attempts import AttemptResult, Finished
 from partita.core.runtime.attempts import unreportable
 from partita.core.runtime.calls import StoreCalls
 from partita.core.runtime.wake import WakeHub
@@ -40,6 +41,7 @@ class Reports:
         self._doubt = doubt
         self._results: asyncio.Queue[AttemptResult] = asyncio.Queue()
         self.unreported: set[AttemptId] = set()
+        self.outcomes: Counter[str] = Counter()  # of what was reported since the process started
 
     def put(self, result: AttemptResult) -> None:
         self._results.put_nowait(result)
@@ -77,6 +79,8 @@ class Reports:
                 self._doubt()  # lost, then
                 return
         self._hub.wake(finished.channels)
+        given_up = {refused.task_id for refused in finished.refused}
+        self.outcomes.update("refused" if r.task_id in given_up else r.outcome.value for r in batch)
         for refused in finished.refused:
             log.warning("task %s attempt %s was refused: %s", refused.task_id, refused.attempt_id, refused.why)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from partita.assets import AssetKey, AssetSpec, PartitionsSpec, Snapshot, canonical_json, from_spec
-from partita.core.catalog.schemes import scheme_hash
+from partita.core.catalog.schemes import scheme_hash, scheme_of
 from partita.core.decide.schemes import rematch
 from partita.core.duties.schemes import cancel_open
 from partita.core.store.port import Tx
@@ -66,4 +66,4 @@ def _rematch(tx: Tx, spec: AssetSpec, asset_id: AssetId) -> Rescheme:
 
 
 def _json(spec: PartitionsSpec | None) -> object:
-    return None if spec is None else json.loads(canonical_json(spec))
+    return None if spec is None else json.loads(canonical_json(scheme_of(spec)))

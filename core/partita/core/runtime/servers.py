@@ -1,7 +1,8 @@
 """Code-location servers as processes of this host: the command that starts one, its announcement, and keeping it alive.
 
 A server says its address in a file `<location>-<pid>.json` in the deployment's announcement folder; schedulers follow that folder
-and the addresses that the configuration names. The control plane starts servers as separate programs and never imports them.
+and the addresses that the configuration names. The file outlives its process: a scheduler takes it, and the server out of the
+list, instead of waiting for its lease to end. The control plane starts servers as separate programs and never imports them.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypedDict
 
 from partita.core.config import Config, ConfigError, LocationConfig
+from partita.core.runtime.stopping import parent_to_stop_with
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +28,15 @@ _GRACE_S = 8.0
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
 _STEADY_S = 60.0
+
+
+class Announced(TypedDict):
+    """What a server says of itself once it listens."""
+
+    location: str
+    address: str
+    server_id: str
+    pid: int
 
 
 def server_command(
@@ -61,28 +72,51 @@ def announcement(config: Config, location: str, pid: int) -> Path:
 
 
 def read_announcements(config: Config) -> dict[str, list[str]]:
-    """The announced addresses by location; files of processes that are gone are removed."""
+    """The announced addresses of processes that live, by location."""
     found: dict[str, list[str]] = {}
-    for file in sorted(config.announcements.glob("*.json")):
-        try:
-            facts = json.loads(file.read_text())
-            location, address, pid = str(facts["location"]), str(facts["address"]), int(facts["pid"])
-        except (OSError, ValueError, KeyError):
-            continue  # being written
-        if not Path(f"/proc/{pid}").exists() and Path("/proc/self").exists():
-            file.unlink(missing_ok=True)
-            continue
-        found.setdefault(location, []).append(address)
+    for _, facts in _announced(config):
+        if _lives(facts["pid"]):
+            found.setdefault(facts["location"], []).append(facts["address"])
     return found
 
 
+def take_ended(config: Config) -> list[str]:
+    """The ids of servers whose process has ended, on this host; each once: their announcements are removed."""
+    ended = [(file, facts["server_id"]) for file, facts in _announced(config) if not _lives(facts["pid"])]
+    for file, _ in ended:
+        file.unlink(missing_ok=True)
+    return [server_id for _, server_id in ended]
+
+
+def _announced(config: Config) -> Iterator[tuple[Path, Announced]]:
+    for file in sorted(config.announcements.glob("*.json")):
+        try:
+            facts = json.loads(file.read_text())
+            yield (
+                file,
+                {
+                    "location": str(facts["location"]),
+                    "address": str(facts["address"]),
+                    "server_id": str(facts["server_id"]),
+                    "pid": int(facts["pid"]),
+                },
+            )
+        except (OSError, ValueError, KeyError):
+            continue  # being written
+
+
+def _lives(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists() or not Path("/proc/self").exists()
+
+
 def exec_server(config: Config, location: LocationConfig, *, host: str, port: int) -> None:
-    """Becomes the server (`partita code-server`): same pid, so that signals and supervisors meet the server itself."""
+    """Becomes the server (`partita code-server`): same pid, so that signals and supervisors meet the server itself. It ends with
+    its parent where that was asked for, as every other process does."""
     config.announcements.mkdir(parents=True, exist_ok=True)
     file = announcement(config, location.name, os.getpid())
     fd = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     os.set_inheritable(fd, True)
-    command = server_command(config, location, host=host, port=port, announce_fd=fd)
+    command = server_command(config, location, host=host, port=port, announce_fd=fd, parent_pid=parent_to_stop_with())
     os.execve(command[0], command, server_env(config, location))
 
 
@@ -150,12 +184,7 @@ class ManagedServer:
         finally:
             os.close(fd)
         self._process = process
-        file = announcement(self._config, self._location.name, process.pid)
-        scratch.rename(file)
+        scratch.rename(announcement(self._config, self._location.name, process.pid))
         if self._stopping.is_set():
             process.send_signal(signal.SIGTERM)
-        try:
-            return process.wait()
-        finally:
-            with suppress(FileNotFoundError):
-                file.unlink()
+        return process.wait()

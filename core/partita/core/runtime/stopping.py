@@ -27,11 +27,19 @@ def stop_event() -> asyncio.Event:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
-    parent = os.environ.get(STOP_WITH_PARENT, "")
-    if parent:
-        # A parent that died while this process was coming up is not the parent any more: then only its id tells.
-        _watch_parent(loop, event, int(parent) if parent.isdecimal() and int(parent) > 1 else os.getppid())
+    parent = parent_to_stop_with()
+    if parent is not None:
+        _watch_parent(loop, event, parent)
     return event
+
+
+def parent_to_stop_with() -> int | None:
+    """The process with which this one has to end, by what its starter asked for; None: it may outlive everybody."""
+    asked = os.environ.get(STOP_WITH_PARENT, "")
+    if not asked:
+        return None
+    # A parent that died while this process was coming up is not the parent any more: then only its id tells.
+    return int(asked) if asked.isdecimal() and int(asked) > 1 else os.getppid()
 
 
 def _watch_parent(loop: asyncio.AbstractEventLoop, event: asyncio.Event, parent: int) -> None:

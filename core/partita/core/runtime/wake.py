@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 import psycopg
 
-from partita.core.duties.values import Channel
+from partita.core.duties.channels import Channel
 from partita.core.store.listen import Listener
 
 log = logging.getLogger(__name__)

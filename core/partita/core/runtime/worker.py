@@ -20,9 +20,10 @@ from functools import partial
 from typing import Protocol
 
 from partita.core.catalog import Catalog
+from partita.core.duties.channels import Channel
 from partita.core.duties.claim import claim
 from partita.core.duties.leases import disown, register, renew, retire
-from partita.core.duties.values import AttemptResult, Channel, Claimed, InputResolver
+from partita.core.duties.values_attempts import AttemptResult, Claimed, InputResolver
 from partita.core.logs import LogStore
 from partita.core.runtime.attempts import Outcomes, lost_result, to_request
 from partita.core.runtime.calls import RETRY_S, StoreCalls, first_line, is_outage
@@ -58,6 +59,9 @@ class Directory(Protocol):
 
     def catalog(self, run_id: RunId) -> Catalog:
         """The catalog that a run is pinned to."""
+
+    def prepare(self, runs: Mapping[RunId, int], /) -> None:
+        """Reads what the catalogs of these runs, at these revisions of dynamic keys, need, together."""
 
     @property
     def resolver(self) -> InputResolver: ...
@@ -112,6 +116,10 @@ class Worker:
     @property
     def id(self) -> WorkerId:
         return self._id
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Attempts that were reported since the process started, by outcome."""
+        return {"attempts": dict(self._reports.outcomes)}
 
     def subscribe(self, loop: asyncio.AbstractEventLoop) -> None:
         """Connects the wake-ups; before the hub starts."""
@@ -245,6 +253,7 @@ class Worker:
                 self._directory.resolver,
                 self._log_name,
                 lease_s=self._lease_s,
+                prepare=self._directory.prepare,
             )
         )
         self._hub.wake(claims.channels)
@@ -334,6 +343,9 @@ class Worker:
         if result.error:
             writer.write([(_now_us(), "system", "ERROR", result.traceback or result.error)])
         writer.close(_now_us())
+        if writer.lost:
+            lost = {"log_lines_lost": writer.lost, "log_lost_because": writer.why}
+            result = result._replace(usage={**(result.usage or {}), **lost})
         return result
 
     def _cancel_soon(self, attempt_id: AttemptId, reason: str) -> None:

@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterable
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
-from sqlalchemy import make_url
+
+from partita.core.store.urls import KEEPALIVE, conninfo_of
 
 log = logging.getLogger(__name__)
 
 _RETRY_S = (0.1, 0.3, 1.0)
-# A server that vanished without a word is noticed within about half a minute.
-_KEEPALIVE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4}
 
 
 class Listener:
@@ -33,8 +32,9 @@ class Listener:
     def __init__(
         self, url: str, channels: Iterable[str], on_notify: Callable[[str, str], None], on_gap: Callable[[], None]
     ) -> None:
-        plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
-        self._conninfo = make_conninfo(plain, application_name="partita-listen", connect_timeout=10, **_KEEPALIVE)
+        self._conninfo = make_conninfo(
+            conninfo_of(url), application_name="partita-listen", connect_timeout=10, **KEEPALIVE
+        )
         self._channels = sorted(set(channels))
         self._on_notify = on_notify
         self._on_gap = on_gap

@@ -5,80 +5,80 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sqlalchemy import Engine, create_engine, make_url, text
-from sqlalchemy.exc import ArgumentError, ProgrammingError
-from sqlalchemy.pool import NullPool
+import psycopg
+from psycopg.errors import UndefinedTable
 
 from partita.assets import PartitaError
 from partita.core.store.postgres.store import PostgresStore
+from partita.core.store.urls import conninfo_of
 
 _MIGRATIONS = Path(__file__).with_name("migrations")
 _MIGRATION_LOCK = 0x7061_7274_6974_6101  # "partita", 1: the advisory lock of migrations
 _MIGRATION_WAIT_S = 300
+_MIGRATING = f"-c lock_timeout={_MIGRATION_WAIT_S * 1000} -c statement_timeout=0 -c timezone=UTC"
 _REVISION = re.compile(r'^revision = "(.+)"\ndown_revision = (?:"(.+)"|None)$', re.MULTILINE)
 
 
-class DatabaseUrlError(PartitaError, ValueError):
-    """A database URL that is none, or one of something else than Postgres. Never repeats the URL: it may hold a password."""
-
-
-def driver_url(url: str) -> str:
-    """`postgresql://...` as SQLAlchemy wants it: with the psycopg 3 driver named. Raises DatabaseUrlError for another one."""
-    rule = "partita keeps its state in Postgres 15 or later"
-    fix = (
-        "give postgresql://user@host:port/database by PARTITA_DATABASE_URL, or as url under [database] in partita.toml"
-    )
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):  # ValueError: a port that is no number
-        raise DatabaseUrlError("the database URL cannot be read", rule=rule, fix=fix) from None
-    if parsed.drivername.split("+")[0] not in ("postgresql", "postgres"):
-        raise DatabaseUrlError(f"the database URL begins with {parsed.drivername!r}", rule=rule, fix=fix)
-    return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
+class SchemaTooNew(PartitaError):
+    """A newer version of partita has brought the schema further than this one knows."""
 
 
 def migrate(url: str) -> None:
     """Brings the schema to the newest revision. Safe when several processes start at once: one migrates, the others wait
     for it (up to five minutes) and find nothing to do."""
-    engine = create_engine(
-        driver_url(url),
-        poolclass=NullPool,
-        connect_args={"options": f"-c lock_timeout={_MIGRATION_WAIT_S * 1000} -c statement_timeout=0 -c timezone=UTC"},
-    )
-    try:
-        if not _is_newest(engine):
-            _migrate(engine)
-    finally:
-        engine.dispose()
+    conninfo = conninfo_of(url)
+    with psycopg.connect(conninfo, autocommit=True, options=_MIGRATING) as guard:
+        if not _is_newest(guard):
+            # The lock lives on a connection of its own: Alembic commits on the one it migrates on.
+            guard.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
+            _migrate(conninfo)
 
 
 def newest_revision() -> str:
     """The revision that this version of partita needs: the one that no other stands on. Reads what the migrations say of
     themselves, without importing them."""
-    texts = [file.read_text(encoding="utf-8") for file in (_MIGRATIONS / "versions").glob("rev_*.py")]
-    named = {found[1]: found[2] for text in texts if (found := _REVISION.search(text))}
+    named = _revisions()
     (newest,) = named.keys() - set(named.values())
     return newest
 
 
-def _is_newest(engine: Engine) -> bool:
-    """Whether there is nothing to migrate: the usual case, which a command should not pay Alembic's import for."""
+def _revisions() -> dict[str, str]:
+    """Each revision with the one that it stands on."""
+    texts = [file.read_text(encoding="utf-8") for file in (_MIGRATIONS / "versions").glob("rev_*.py")]
+    return {found[1]: found[2] for text in texts if (found := _REVISION.search(text))}
+
+
+def _is_newest(connection: psycopg.Connection) -> bool:
+    """Whether there is nothing to migrate: the usual case, which a command should not pay Alembic's import for. Raises
+    SchemaTooNew."""
     try:
-        with engine.connect() as connection:
-            found = connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all()
-    except ProgrammingError:  # an empty database
+        found = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+    except UndefinedTable:  # an empty database
         return False
-    return found == [newest_revision()]
+    known = _revisions()
+    for (revision,) in found:
+        if revision not in known:
+            raise SchemaTooNew(
+                f"the schema of the database is at {revision}, which this version of partita does not know",
+                rule=f"it knows the schema up to {newest_revision()}, and a schema is never taken back",
+                fix="start the version of partita that brought the schema there, or a newer one",
+            )
+    return found == [(newest_revision(),)]
 
 
-def _migrate(engine: Engine) -> None:
+def _migrate(conninfo: str) -> None:
     from alembic import command
     from alembic.config import Config
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
 
-    # The lock lives on a connection of its own: Alembic commits on the one it migrates on.
-    with engine.connect() as guard, engine.connect() as connection:
-        guard.exec_driver_sql(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})")
-        guard.commit()
+    # The engine only names the dialect: the connection is made as everywhere, from what libpq reads.
+    engine = create_engine(
+        "postgresql+psycopg://",
+        poolclass=NullPool,
+        creator=lambda: psycopg.connect(conninfo, options=_MIGRATING),
+    )
+    with engine.connect() as connection:
         config = Config()
         config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
         config.attributes["connection"] = connection
@@ -92,5 +92,5 @@ def open_store(
     """The store of a migrated database. `pool_size` is the most connections that this process's duties use at once; its
     readers have as many of their own. Opens no connection yet."""
     return PostgresStore(
-        driver_url(url), pool_size=pool_size, lock_timeout_s=lock_timeout_s, statement_timeout_s=statement_timeout_s
+        conninfo_of(url), pool_size=pool_size, lock_timeout_s=lock_timeout_s, statement_timeout_s=statement_timeout_s
     )

@@ -13,44 +13,63 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from partita.core.store.port_actions import ActionsTx
+from partita.core.store.port_alerts import AlertsTx
+from partita.core.store.port_backfills import BackfillsTx
+from partita.core.store.port_clocks import ClocksTx
+from partita.core.store.port_deadlines import DeadlinesTx
 from partita.core.store.port_definitions import DefinitionsTx
+from partita.core.store.port_doomed import DoomedTx
+from partita.core.store.port_evaluators import EvaluatorsTx
+from partita.core.store.port_fan_out import FanOutTx
+from partita.core.store.port_freshness import FreshnessTx
+from partita.core.store.port_jobs import JobsTx
+from partita.core.store.port_limits import LimitsTx
+from partita.core.store.port_reports import ReportsTx
 from partita.core.store.port_requests import RequestsTx
-from partita.core.store.values import (
-    AttemptEnd,
-    AttemptId,
-    AutomationRequest,
-    BackfillId,
-    CellAttempt,
-    CellCause,
-    CellFact,
-    CellRef,
-    CheckRow,
-    Fence,
-    LocationId,
-    NewAttempt,
-    NewEvent,
-    NewRun,
-    NewTask,
-    NewTaskCell,
-    Pool,
-    PoolUse,
-    Publication,
-    Run,
-    RunId,
-    RunUpdate,
-    SnapshotId,
-    Tally,
-    Task,
-    TaskCell,
-    TaskCellUpdate,
-    TaskId,
-    TaskUpdate,
-    TodoEvent,
-    Worker,
-    WorkerId,
-)
+from partita.core.store.port_retention import RetentionTx
+from partita.core.store.port_waits import WaitsTx
+
+if TYPE_CHECKING:
+    from partita.core.store.values import (
+        AttemptEnd,
+        AttemptId,
+        AutomationRequest,
+        CellAttempt,
+        CellCause,
+        CellFact,
+        CellRef,
+        CheckRow,
+        Exclusive,
+        Fence,
+        Lane,
+        LocationId,
+        NewAttempt,
+        NewEvent,
+        NewRun,
+        NewTask,
+        NewTaskCell,
+        Party,
+        Pool,
+        PoolUse,
+        Publication,
+        Run,
+        RunId,
+        RunUpdate,
+        SnapshotId,
+        Tally,
+        Task,
+        TaskCell,
+        TaskCellUpdate,
+        TaskId,
+        TaskUpdate,
+        TodoEvent,
+        Worker,
+        WorkerId,
+    )
+    from partita.core.store.values_tables import CellTable, EdgeTable, TaskTable
 
 T = TypeVar("T")
 
@@ -75,7 +94,25 @@ class Unavailable(StoreError):
     """The database does not answer. What was being committed may or may not have been."""
 
 
-class Tx(DefinitionsTx, RequestsTx, Protocol):
+class Tx(
+    DefinitionsTx,
+    RequestsTx,
+    DeadlinesTx,
+    ClocksTx,
+    ActionsTx,
+    DoomedTx,
+    FanOutTx,
+    JobsTx,
+    LimitsTx,
+    BackfillsTx,
+    AlertsTx,
+    WaitsTx,
+    ReportsTx,
+    FreshnessTx,
+    EvaluatorsTx,
+    RetentionTx,
+    Protocol,
+):
     """One transaction. Every write is a set operation; sequences are accepted in any order and sorted by the store; a row
     named twice in one write is a ValueError."""
 
@@ -103,6 +140,12 @@ class Tx(DefinitionsTx, RequestsTx, Protocol):
     def insert_task_cells(self, cells: Iterable[NewTaskCell]) -> None:
         """Also makes the `cell` rows (unpublished, fence 0) that do not exist yet, with their windows."""
 
+    def open_whole(self, cells: CellTable) -> bool:
+        """As `open_cells`, of all or nothing: false when somebody owns one of them: roll back then."""
+
+    def insert_tables(self, run_id: RunId, tasks: TaskTable, edges: EdgeTable, cells: CellTable) -> None:
+        """As `insert_tasks`, `insert_edges` and `insert_task_cells`, from columns; an edge that exists is refused."""
+
     def insert_causes(self, causes: Iterable[CellCause]) -> None:
         """Idempotent."""
 
@@ -122,11 +165,19 @@ class Tx(DefinitionsTx, RequestsTx, Protocol):
 
     def edges_from(self, ids: Sequence[TaskId]) -> list[tuple[TaskId, TaskId]]: ...
 
-    def lock_scheduled_skip(self, pool_set: tuple[PoolUse, ...], limit: int) -> list[Task]:
-        """SCHEDULED tasks of one pool set, by priority (high first), ready_at, id."""
+    def lock_scheduled_skip(self, limits: Mapping[tuple[PoolUse, ...], int]) -> list[Task]:
+        """SCHEDULED tasks of these pool sets, up to so many of each: `read_of_each` party the first by `turn`. By pool set,
+        party, turn, critical path (long first), id."""
+
+    def lock_open_gates_skip(self, limit: int) -> list[Task]:
+        """Gates that have counted down (SCHEDULED), by id."""
 
     def lock_queued_skip(self, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int) -> list[Task]:
-        """QUEUED tasks pinned to one of these versions, by priority, queued_at, id."""
+        """QUEUED tasks of each of these versions: `read_of_each` party of it the first by `turn`. By version, party, turn,
+        critical path (long first), id."""
+
+    def running_parties(self, worker_id: WorkerId) -> dict[Party, int]:
+        """How many tasks of each party run on the worker. No lock."""
 
     def lock_due_retries_skip(self, limit: int) -> list[Task]:
         """UP_FOR_RETRY tasks whose not_before has come, by not_before."""
@@ -134,11 +185,15 @@ class Tx(DefinitionsTx, RequestsTx, Protocol):
     def lock_tasks_of_workers(self, workers: Sequence[WorkerId]) -> list[Task]:
         """RUNNING tasks of these workers. Waits."""
 
-    def lock_open_tasks_of_run(self, run_id: RunId) -> list[Task]:
-        """All non-terminal tasks of the run, in id order. Waits."""
+    def lock_open_tasks_of_run(
+        self, run_id: RunId, *, below: TaskId | None = None, limit: int | None = None
+    ) -> list[Task]:
+        """The non-terminal tasks of the run that have not been asked to stop, in id order. Waits. With `limit` the last so many
+        of those with an id under `below`: what depends on them in the run comes with them, or was taken before."""
 
     def write_tasks(self, updates: Sequence[TaskUpdate]) -> None:
-        """Compare-and-set on (state, fence); raises Conflict when any row differs. Terminal rows are never written."""
+        """Compare-and-set on (state, fence); raises Conflict when any row differs. Terminal rows are never written. A move that
+        no task makes (`values_moves`) is a Violation."""
 
     def task_cells(self, task_ids: Sequence[TaskId]) -> list[TaskCell]:
         """In (task, asset, partition) order."""
@@ -156,11 +211,11 @@ class Tx(DefinitionsTx, RequestsTx, Protocol):
         """Locks the pool rows in name order, leaving out what another transaction holds. Callers count in the NEXT
         operation: a statement that waited or skipped still has its old snapshot."""
 
-    def held_slots(self, names: Sequence[str]) -> dict[str, int]:
-        """The slots held of each of these pools (0 where none is)."""
+    def held_slots(self, names: Sequence[str]) -> dict[str, dict[Party, int]]:
+        """The slots that each party holds of each of these pools (nothing where none does)."""
 
     def hold_slots(self, uses: Iterable[tuple[TaskId, PoolUse]]) -> None:
-        """Violation when a task holds slots of the pool already, or there is no such pool."""
+        """In the name of the task's party. Violation when a task holds slots of the pool already, or there is no such pool."""
 
     def release_slots(self, task_ids: Sequence[TaskId]) -> None: ...
 
@@ -177,6 +232,16 @@ class Tx(DefinitionsTx, RequestsTx, Protocol):
 
     def set_caps(self, caps: Mapping[str, int | None]) -> None:
         """Automatic pools with so many slots; None: an existing one has no limit any more."""
+
+    # -- lanes
+    def lanes(self) -> dict[str, Lane]:
+        """All of them: there are few."""
+
+    def set_lane(self, lane: Lane) -> bool:
+        """Makes or changes a lane by hand. False when it was so before."""
+
+    def configure_lanes(self, lanes: Iterable[Lane]) -> None:
+        """What the configuration says, as `configure_pools` does."""
 
     def running_caps(self) -> dict[LocationId | None, str]:
         """The pools that cap what runs at once, of everything (None) and of locations, where there is a limit."""
@@ -241,7 +306,8 @@ class Tx(DefinitionsTx, RequestsTx, Protocol):
 
     def set_pulse(self) -> None: ...
 
-    def extend_leases(self, seconds: float) -> None: ...
+    def extend_leases(self, seconds: float, *, at_most_s: float) -> None:
+        """All that are not over, by so much, but none to beyond `at_most_s` from now; none is shortened."""
 
     # -- runs
     def take_tallies(self, limit: int) -> list[Tally]:
@@ -252,13 +318,12 @@ class Tx(DefinitionsTx, RequestsTx, Protocol):
     def read_runs(self, ids: Sequence[RunId]) -> list[Run]: ...
 
     def write_runs(self, updates: Sequence[RunUpdate]) -> None:
-        """Compare-and-set on state; a run of a backfill that ends also ends the backfill with its state."""
-
-    def insert_backfill(
-        self, name: str, request: Mapping[str, Any], max_active: int | None, created_by: str
-    ) -> BackfillId: ...
+        """Compare-and-set on state."""
 
     # -- events
+    def peek_todo(self, consumer: str, limit: int) -> list[TodoEvent]:
+        """Those that wait, due or put back until later, oldest first. No lock."""
+
     def take_todo_skip(self, consumer: str, limit: int) -> list[TodoEvent]:
         """Deletes and returns those that are due, skipping locked ones, oldest first (by the instant they were put, then event
         id)."""
@@ -279,12 +344,14 @@ class Tx(DefinitionsTx, RequestsTx, Protocol):
     def intern(self, texts: Iterable[str]) -> dict[str, int]:
         """Ids of fingerprints (used by publish_cells itself; offered for readers)."""
 
+    def try_duty(self, duty: Exclusive) -> bool:
+        """Whether nobody else is at it; if so it is ours to the end of the transaction. For work that two would only share to
+        do it twice over."""
+
     def note_duty(
         self, name: str, holder: str, ms: float | None, *, failures: int = 0, error: str | None = None
     ) -> None:
         """For people: how long it took last, or that it has failed so many times in a row."""
-
-    def audit(self, who: str, action: str, detail: Mapping[str, Any]) -> None: ...
 
 
 class Store(Protocol):

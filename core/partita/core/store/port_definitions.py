@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from partita.core.store.values import AssetId, AttemptId, CellRef, Fence, LocationId, SnapshotId
-from partita.core.store.values_accept import Acceptance, AcceptanceId, Rebase
-from partita.core.store.values_definitions import (
-    CellPage,
-    CodeServer,
-    LocationState,
-    PageRef,
-    PlanId,
-    QueuedPin,
-    StoredPlan,
-    StoredSnapshot,
-)
-from partita.core.store.values_dynamic import EndedKey, KeyLife, NewKey, RenewedKey
-from partita.core.store.values_identity import AssetRow, CellWindow, DerivedCell, FormerCell, FormerKey
+if TYPE_CHECKING:
+    from partita.core.store.values import AssetId, AttemptId, CellRef, Fence, LocationId, SnapshotId
+    from partita.core.store.values_accept import Acceptance, AcceptanceId, Rebase
+    from partita.core.store.values_definitions import (
+        CellPage,
+        CodeServer,
+        LocationState,
+        PageRef,
+        PlanId,
+        QueuedPin,
+        StoredPlan,
+        StoredSnapshot,
+    )
+    from partita.core.store.values_dynamic import EndedKey, KeyLife, NewKey, RenewedKey
+    from partita.core.store.values_identity import AssetRow, CellWindow, DerivedCell, FormerCell, FormerKey
 
 
 class DefinitionsTx(Protocol):
@@ -82,6 +83,10 @@ class DefinitionsTx(Protocol):
 
     def retire_by_hand(self, ids: Iterable[AssetId], who: str) -> list[AssetId]:
         """Retires those that are not retired, and returns them. Cells stay."""
+
+    def forget_assets(self, ids: Iterable[AssetId]) -> None:
+        """Deletes what these assets hold and what is noted of it, for good: cells and their pages, former and kept ones, checks,
+        requests, clocks, deadlines, pauses. Their rows stay, for the runs that made them. Call it with their pages locked."""
 
     # -- schemes (ADR 10)
     def set_schemes(self, schemes: Mapping[AssetId, tuple[str, Any]]) -> None:
@@ -205,7 +210,9 @@ class DefinitionsTx(Protocol):
     def note_attempt_process(self, attempt_id: AttemptId, pid: int) -> None:
         """The child that runs a live attempt (for people; nothing decides by it)."""
 
-    def put_component(self, component_id: str, kind: str, name: str, pid: int) -> None:
+    def put_component(
+        self, component_id: str, kind: str, name: str, pid: int, counts: Mapping[str, Any] | None = None
+    ) -> None:
         """Registers a process for the System page, or says that it still lives."""
 
     def remove_component(self, component_id: str) -> None: ...

@@ -5,11 +5,12 @@ Whoever writes a held request holds `lock_requests`, and takes it before the own
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from partita.core.store.values_ids import AssetId, RunId
-from partita.core.store.values_requests import Fault, FaultKind, HeldContent, HeldRequest, RequestId, RequestState
+if TYPE_CHECKING:
+    from partita.core.store.values_ids import AssetId, RunId
+    from partita.core.store.values_requests import Fault, FaultKind, HeldContent, HeldRequest, RequestId, RequestState
 
 
 class RequestsTx(Protocol):
@@ -38,6 +39,15 @@ class RequestsTx(Protocol):
 
     def forget_held_requests(self, keep_s: float) -> int:
         """Deletes those that ended longer ago; returns how many."""
+
+    def caused_cells(self, of: Collection[tuple[RunId, AssetId]]) -> dict[tuple[RunId, AssetId], int]:
+        """How many cells of an asset automation asked for because of a run; pairs without any are left out."""
+
+    def add_caused_cells(self, counts: Mapping[tuple[RunId, AssetId], int]) -> dict[tuple[RunId, AssetId], int]:
+        """Adds to them; returns what they are now, with what others have added meanwhile."""
+
+    def forget_caused_cells(self, keep_s: float) -> int:
+        """Deletes those that were last added to longer ago; returns how many."""
 
     def faults(self) -> list[Fault]:
         """All of them, by kind and id: there are few."""

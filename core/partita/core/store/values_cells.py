@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from partita.core.store.values_ids import AttemptId, CellRef, Fence, RunId, SnapshotId, TaskId, WorkerId
 
@@ -21,10 +21,10 @@ class AttemptOutcome(StrEnum):
     SKIPPED = "skipped"
     LOST = "lost"
     VERSION_GONE = "version_gone"
+    DEFERRED = "deferred"  # it waits; the attempt goes on when what it waits for is there
 
 
-@dataclass(frozen=True, slots=True)
-class CellFact:
+class CellFact(NamedTuple):
     """What a cell holds: the last success (data_version is None before the first) and the last attempt."""
 
     cell: CellRef
@@ -35,10 +35,15 @@ class CellFact:
     consumed_digest: int | None
     location: str | None
     last_outcome: str | None
+    published_at: datetime | None = None
+    """Of the last publication or confirmation."""
+    version_at: datetime | None = None
+    """When the data version last moved."""
+    last_attempt_at: datetime | None = None
+    """When the last attempt ended, whatever its outcome."""
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
+class Publication(NamedTuple):
     """The pointer flip of one cell, by compare-and-set on the cell's fence.
 
     `confirms` is true when the data version did not move: freshness, fingerprint and digest move, version and location
@@ -69,8 +74,7 @@ class CellAttempt:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class NewAttempt:
+class NewAttempt(NamedTuple):
     id: AttemptId
     task_id: TaskId
     run_id: RunId
@@ -83,8 +87,7 @@ class NewAttempt:
     log: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptEnd:
+class AttemptEnd(NamedTuple):
     id: AttemptId
     outcome: AttemptOutcome
     error: str | None = None

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, NewType
 
-from partita.core.store.values import AssetId, LocationId, SnapshotId
+from partita.core.store.values import AssetId, LocationId, RunId, SnapshotId
 
 PlanId = NewType("PlanId", int)
 
@@ -55,6 +55,18 @@ class QueuedPin:
     snapshot_id: SnapshotId
     version: str
     tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stranded:
+    """A run with tasks that wait because no server has their version, and since when none has had it."""
+
+    run_id: RunId
+    location_id: LocationId
+    location: str
+    snapshot_id: SnapshotId
+    version: str
+    gone_since: datetime
 
 
 @dataclass(frozen=True, slots=True)

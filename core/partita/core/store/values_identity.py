@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from partita.core.store.values import AssetId, LocationId
 
 
-@dataclass(frozen=True, slots=True)
-class AssetRow:
+class AssetRow(NamedTuple):
     """An asset as the store knows it. `home_id`: the location that it was moved to, whose definition counts."""
 
     id: AssetId

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
-from partita.core.store.values_ids import BackfillId, LocationId, RunId, SnapshotId, WorkerId
+from partita.core.store.values_ids import BackfillId, LocationId, PausedBy, RunId, SnapshotId, TaskId, WorkerId
 from partita.core.store.values_tasks import TaskState
 
 
@@ -17,6 +17,8 @@ class RunState(StrEnum):
     SUCCESS = "success"
     FAILED = "failed"
     CANCELLED = "cancelled"
+
+    __hash__ = str.__hash__  # as of TaskState
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,10 @@ class NewRun:
     task_count: int
     pins: tuple[tuple[LocationId, SnapshotId], ...]
     keys_revision: int = 0  # which keys of dynamic schemes it sees
+    timeout_s: float | None = None  # from its launch, of all its tasks together
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     id: RunId
     backfill_id: BackfillId | None
     state: RunState
@@ -46,20 +48,41 @@ class Run:
     request: Mapping[str, Any]
     cause: Mapping[str, Any]
     params: Mapping[str, Any]
+    lane: str
+    timed_out: bool
+    cancelled_from: TaskId | None = None
+    keys_revision: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RunUpdate:
+class RunUpdate(NamedTuple):
+    """`cancelled_from`: it was cancelled, and its tasks below this one have not been reached."""
+
     id: RunId
     expect_state: RunState
     state: RunState
     tallies: Mapping[str, int]
     cancel_requested: bool
     finished_at: datetime | None = None
+    timed_out: bool = False  # once true, it stays
+    cancelled_from: TaskId | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class Backfill:
+    """A frozen target and its runs: the first, and one for each time that what was not made was tried again. `pausable`: its
+    tasks take slots of a pool of its own (those of older versions do not)."""
+
+    id: BackfillId
+    name: str
+    state: RunState
+    max_active: int | None
+    priority: int
+    newest_first: bool
+    pausable: bool
+    paused: PausedBy | None
+
+
+class Tally(NamedTuple):
     run_id: RunId
     state: TaskState
     n: int

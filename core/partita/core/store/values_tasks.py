@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from partita.core.store.values_ids import (
     AttemptId,
     CellRef,
     Fence,
     LocationId,
+    Party,
     PoolUse,
     RunId,
     SnapshotId,
@@ -41,10 +43,15 @@ class TaskState(StrEnum):
     REMOVED = "removed"
     CANCELLED = "cancelled"
 
+    __hash__ = str.__hash__  # that of an enum is a function in Python, and every look-up by state calls it
+
     @property
     def terminal(self) -> bool:
         return self in _TERMINAL
 
+
+WAITING = frozenset({TaskState.DEFERRED, TaskState.AWAITING_INPUT})
+"""The states in which a task waits outside of slots; exactly these have open waits."""
 
 _TERMINAL = frozenset(
     {
@@ -58,10 +65,21 @@ _TERMINAL = frozenset(
 )
 
 
+class WaitStage(StrEnum):
+    """How far a task is with what it waits for; a task that never waits has none."""
+
+    FIRST = "first"  # it waits before it starts (`wait_for=`): once ready it is deferred and not scheduled
+    ASK = "ask"  # as FIRST, and a person is asked who has not answered: once ready it is awaiting_input
+    OPEN = "open"  # its attempt ended deferred (`context.defer`) and waits
+    MET = "met"  # everything fired: its next attempt is handed the events
+    RESUME = "resume"  # the wait of its attempt fired: the same attempt goes on, with the events
+
+
 class WaitReason(StrEnum):
     """Why a task does not run: exactly one binds at a time (law 5). Evidence is in `reason_detail`."""
 
-    UPSTREAM = "upstream"  # waits for upstream tasks: {"waiting_on": n}
+    UPSTREAM = "upstream"  # waits for upstream tasks: {"waiting_on": n, "past": of them earlier partitions of itself}
+    BLOCKED_BY_PAST = "blocked_by_past"  # waits for earlier partitions of itself and for nothing else: as above
     POOL_FULL = "pool_full"  # {"pool": name, "slots": n, "held": n, "wants": n}
     RETRY_AT = "retry_at"  # {"at": iso, "error": text}
     NO_WORKER = "no_worker"  # no live worker
@@ -72,7 +90,25 @@ class WaitReason(StrEnum):
     ASSET_CAP = "asset_cap"  # {"asset": key, "max_active": n}
     LOCATION_CAP = "location_cap"  # {"location": name, "max_running": n}
     RUNNING_CAP = "running_cap"  # {"max_running": n}
+    LANE = "lane"  # {"lane": name, "pool": name, "slots": n, "held": n, "share": n, "wants": n}
+    PAUSED = "paused"  # {"asset": id (0: everything), "by": who, "at": iso, "why": text}; {"backfill": id, "by": who, "at": iso}
     IN_PROGRESS = "in_progress"  # the cell runs in another run: {"run": id}
+    WAITING_FOR = (
+        "waiting_for"  # deferred: {"for": [labels]}; until when and who watches it is with the waits themselves
+    )
+    APPROVAL = "approval"  # awaiting_input: as above
+
+
+def waits_for(waiting_on: int, past: int) -> tuple[WaitReason, Mapping[str, int]]:
+    """Why a task waits that has so many open upstream tasks, `past` of which make earlier partitions of its own asset.
+
+    >>> waits_for(3, 1)
+    (<WaitReason.UPSTREAM: 'upstream'>, {'waiting_on': 3, 'past': 1})
+    """
+    if not past:
+        return WaitReason.UPSTREAM, {"waiting_on": waiting_on}
+    reason = WaitReason.BLOCKED_BY_PAST if past == waiting_on else WaitReason.UPSTREAM
+    return reason, {"waiting_on": waiting_on, "past": past}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +142,13 @@ class NewTask:
     cell_count: int
     conditional: bool = False
     rule: str = "all_success"
+    waits: WaitStage | None = None
+    fair_key: str = ""
+    critical_path: int = 0
+    past: int = 0  # of `waiting_on` those that make earlier partitions of its own asset
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """A task row as the deciders see it."""
 
     id: TaskId
@@ -127,7 +166,9 @@ class Task:
     skip_upstream: int
     pools: tuple[PoolUse, ...]
     lane: str
+    fair_key: str
     priority: int
+    critical_path: int  # tasks in the longest chain of its plan that begins with it
     conditional: bool
     attempt_number: int
     user_failures: int
@@ -143,10 +184,33 @@ class Task:
     ready_at: datetime | None
     queued_at: datetime | None
     reason: WaitReason | None
+    reason_detail: Mapping[str, Any] | None = None
+    waits: WaitStage | None = None
+
+    @property
+    def party(self) -> Party:
+        return Party(self.lane, self.fair_key)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskUpdate:
+PRIORITY_WORTH_S = 60
+"""A step of priority is worth so much waiting: who has waited a minute longer goes before one of a priority higher by one."""
+
+
+def turn(ready_at: datetime, priority: int) -> int:
+    """A task's place among those of its party, the lowest first; ties go to the longer critical path, then the lower id.
+
+    Everybody ages alike, so priority with age is one number that stays as it is while time goes on. In whole seconds, so that
+    the critical path tells tasks apart that became ready together.
+
+    >>> from datetime import UTC, timedelta
+    >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    >>> turn(noon, 0) < turn(noon + timedelta(seconds=61), 1)
+    True
+    """
+    return int(ready_at.timestamp()) - PRIORITY_WORTH_S * priority
+
+
+class TaskUpdate(NamedTuple):
     """The new values of a task, written by compare-and-set on (state, fence).
 
     The store writes every field except the `expect_` ones; build it with `TaskUpdate.of(task, ...)`, which carries the
@@ -173,6 +237,7 @@ class TaskUpdate:
     ready_at: datetime | None
     queued_at: datetime | None
     reason: WaitReason | None
+    waits: WaitStage | None
     reason_detail: Mapping[str, Any] | None = None
     error: str | None = None
     started_at: datetime | None = None  # set when not None
@@ -180,29 +245,21 @@ class TaskUpdate:
 
     @classmethod
     def of(cls, task: Task, state: TaskState, **changes: Any) -> TaskUpdate:
-        values: dict[str, Any] = {
-            "id": task.id,
-            "expect_state": task.state,
-            "expect_fence": task.fence,
-            "outcome": task.outcome,
-            "waiting_on": task.waiting_on,
-            "good_upstream": task.good_upstream,
-            "bad_upstream": task.bad_upstream,
-            "skip_upstream": task.skip_upstream,
-            "attempt_number": task.attempt_number,
-            "user_failures": task.user_failures,
-            "infra_losses": task.infra_losses,
-            "not_before": task.not_before,
-            "worker_id": task.worker_id,
-            "attempt_id": task.attempt_id,
-            "fence": task.fence,
-            "cancel_requested": task.cancel_requested,
-            "ready_at": task.ready_at,
-            "queued_at": task.queued_at,
-            "reason": None,
-        }
-        values.update(changes)
-        return cls(state=state, **values)
+        values = [*_CARRIED(task), None, None, None, None]
+        values[_PLACE["state"]] = state
+        values[_PLACE["reason"]] = None
+        for name, value in changes.items():
+            values[_PLACE[name]] = value
+        return cls._make(values)
+
+
+_PLACE = {name: place for place, name in enumerate(TaskUpdate._fields)}
+# What an update begins with, by its fields: the columns of the task, and nothing for what only an update says.
+_SAID = 4
+_CARRIED = itemgetter(*(Task._fields.index(name.removeprefix("expect_")) for name in TaskUpdate._fields[:-_SAID]))
+assert TaskUpdate._fields[-_SAID:] == ("reason_detail", "error", "started_at", "finished_at"), (
+    "what only an update says"
+)
 
 
 class CellState(StrEnum):
@@ -229,8 +286,7 @@ class NewTaskCell:
     conditional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TaskCell:
+class TaskCell(NamedTuple):
     task_id: TaskId
     cell: CellRef
     state: CellState
@@ -238,8 +294,7 @@ class TaskCell:
     conditional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TaskCellUpdate:
+class TaskCellUpdate(NamedTuple):
     """`attempt_id`: the attempt whose report ended the cell; None where it ended without one."""
 
     task_id: TaskId

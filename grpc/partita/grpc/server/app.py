@@ -5,6 +5,7 @@ Owns the mapping between calls and the supervisor. Refuses state of its own.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import grpc
@@ -14,6 +15,7 @@ from grpc_reflection.v1alpha import reflection
 
 from partita.grpc import limits
 from partita.grpc.server.attempt import Attempt, Stop, StopCause
+from partita.grpc.server.hosts import TriggerHost
 from partita.grpc.server.supervisor import DuplicateAttempt, Supervisor
 from partita.grpc.v1 import code_location_pb2 as pb
 from partita.grpc.v1 import code_location_pb2_grpc as pb_grpc
@@ -91,11 +93,45 @@ class CodeLocationServicer(pb_grpc.CodeLocationServicer):
         finally:
             started.stop(Stop(StopCause.CANCELLED, "the call that ran the attempt was cancelled or lost"))
 
+    async def RunTriggers(
+        self,
+        requests: AsyncIterator[pb.TriggerCommands],
+        context: grpc.aio.ServicerContext[pb.TriggerCommands, pb.TriggerEvents],
+    ) -> None:
+        """Run triggers of one version for as long as the caller listens."""
+        commands = _flat(requests)
+        first = await anext(commands, None)
+        if first is None or first.WhichOneof("kind") != "open":
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the first command opens the triggers of a version")
+        host = await self._supervisor.open_host(first.open.version)
+        if isinstance(host, str):
+            await context.abort(grpc.StatusCode.NOT_FOUND, host)
+        obeying = asyncio.create_task(_obey(host, commands))
+        try:
+            async for events in host.events():
+                await context.write(pb.TriggerEvents(events=events))
+        finally:
+            obeying.cancel()
+            host.kill("nobody watches any more")
+        await context.abort(grpc.StatusCode.UNAVAILABLE, host.why)
+
     async def Cancel(
         self, request: pb.CancelRequest, context: grpc.aio.ServicerContext[pb.CancelRequest, pb.CancelReply]
     ) -> pb.CancelReply:
         """Stop an attempt."""
         return pb.CancelReply(known=self._supervisor.cancel(request.attempt_id, request.reason))
+
+
+async def _flat(requests: AsyncIterator[pb.TriggerCommands]) -> AsyncIterator[pb.TriggerCommand]:
+    async for message in requests:
+        for command in message.commands:
+            yield command
+
+
+async def _obey(host: TriggerHost, commands: AsyncIterator[pb.TriggerCommand]) -> None:
+    async for command in commands:
+        host.command(command)
+    host.kill("its caller has no more commands")
 
 
 async def build_server(

@@ -93,7 +93,7 @@ def _stopped(stop: Stop, said: pb.Finished | None) -> pb.Finished:
     return pb.Finished(status=status, error=clean_text(stop.reason), traceback=traceback, retry_in_seconds=-1)
 
 
-class _Source:
+class Source:
     """A descriptor that is read whenever it has something, until its end."""
 
     def __init__(self, fd: int, deliver: Callable[[bytes], None], ended: Callable[[], None]) -> None:
@@ -145,13 +145,15 @@ class Attempt:
     def __init__(self, request: pb.ExecuteRequest, send_signal: Callable[[int], None]) -> None:
         self.attempt_id = request.attempt_id
         self.pid = 0
-        self._step = request.step
+        self._what = f"step {request.step!r}"
+        if request.HasField("evaluation"):
+            self._what = f"the evaluation of {request.evaluation.name!r}"
         self._timeout_s = request.timeout_seconds
         self._grace_s = request.grace_seconds or limits.DEFAULT_GRACE_S
         self._send_signal = send_signal
         self._loop = asyncio.get_running_loop()
         self._timers: list[asyncio.TimerHandle] = []
-        self._sources: list[_Source] = []
+        self._sources: list[Source] = []
         self._frames = frames.FrameBuffer()
         self._gate = LogGate()
         self._stop: Stop | None = None
@@ -166,12 +168,12 @@ class Attempt:
 
     def __repr__(self) -> str:
         state = "ended" if self.ended.is_set() else self._stop.cause.value if self._stop else "running"
-        return f"<Attempt {self.attempt_id} step={self._step} pid={self.pid} {state}>"
+        return f"<Attempt {self.attempt_id} of {self._what} pid={self.pid} {state}>"
 
     def attach(self, channel: socket.socket, stdout_fd: int, stderr_fd: int) -> None:
         """Begin to read. Takes over the descriptors and closes them at the end."""
         outputs = ((stdout_fd, pb.LogLine.STDOUT), (stderr_fd, pb.LogLine.STDERR))
-        self._sources.append(_Source(channel.detach(), self._on_channel, self._maybe_finish))
+        self._sources.append(Source(channel.detach(), self._on_channel, self._maybe_finish))
         for fd, stream in outputs:
             self._attach_output(fd, stream)
 
@@ -185,16 +187,14 @@ class Attempt:
             self._add_lines(stream, splitter.flush())
             self._maybe_finish()
 
-        self._sources.append(_Source(fd, deliver, ended))
+        self._sources.append(Source(fd, deliver, ended))
 
     def on_started(self, pid: int) -> None:
         """The process exists: its time begins."""
         self.pid = pid
         self._add(pb.ExecuteEvent(started=pb.Started(pid=pid, at_us=time.time_ns() // 1000)))
         if self._timeout_s > 0:
-            stop = Stop(
-                StopCause.TIMED_OUT, f"step {self._step!r} ran longer than its timeout of {self._timeout_s:g} s"
-            )
+            stop = Stop(StopCause.TIMED_OUT, f"{self._what} ran longer than its timeout of {self._timeout_s:g} s")
             self._timers.append(self._loop.call_later(self._timeout_s, self.stop, stop))
 
     def on_exit(self, exited: Exit) -> None:

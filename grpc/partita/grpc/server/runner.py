@@ -30,7 +30,7 @@ from partita.grpc.server import frames, procs
 
 if TYPE_CHECKING:
     from partita.assets import Snapshot
-    from partita.sdk.runtime import CellOutcome, CheckOutcome, LoadedLocation, StepRequest, StepResult
+    from partita.sdk.runtime import CellOutcome, CheckOutcome, Evaluated, LoadedLocation, StepRequest, StepResult
 
 _HANDLED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 
@@ -91,8 +91,26 @@ class FrameReporter:
                 "error": result.error,
                 "traceback": result.traceback,
                 "retry_in_s": result.retry_in_s,
+                "deferral": _deferral_frame(result),
+                "added": {scheme: list(keys) for scheme, keys in result.added.items()},
             }
         )
+
+    def evaluated(self, found: Evaluated) -> None:
+        """Report the end of an evaluation."""
+        from partita.sdk.runtime import StepStatus
+
+        frame = {"t": "result", "error": found.error, "traceback": found.traceback, "retry_in_s": -1.0}
+        if found.error:
+            self.send({**frame, "status": StepStatus.FAILED.value})
+        else:
+            self.send(
+                {
+                    **frame,
+                    "status": StepStatus.SUCCESS.value,
+                    "evaluated": json.dumps(found.to_json(), separators=(",", ":")),
+                }
+            )
 
     def send(self, frame: frames.Frame) -> None:
         """Send one frame. SIGTERM in the middle is held back until the frame is whole."""
@@ -157,12 +175,15 @@ def enter_process(*, zygote_pid: int, stdout_fd: int, stderr_fd: int) -> None:
         Path("/proc/self/oom_score_adj").write_text("500")
 
 
-def run(channel: socket.socket, location: LoadedLocation, message: frames.Frame | None = None) -> NoReturn:
+def run(channel: socket.socket, location: LoadedLocation | None, message: frames.Frame | None = None) -> NoReturn:
     """Run the attempt whose request is `message`, or arrives on `channel`, and end the process."""
     code = 1
     try:
         message = message or frames.receive(channel)
-        if message is not None:  # else the supervisor gave the attempt up before it began
+        if message is not None and message.get("host"):
+            _run_triggers(channel, message["note"])
+        elif message is not None:  # else the supervisor gave the attempt up before it began
+            assert location is not None
             _run(channel, location, message["request"])
         code = 0
     except BrokenPipeError:
@@ -174,12 +195,23 @@ def run(channel: socket.socket, location: LoadedLocation, message: frames.Frame 
         os._exit(code)  # no atexit and no destructors: they belong to the zygote
 
 
+def _run_triggers(channel: socket.socket, note: str) -> None:
+    from partita.grpc.server import trigger_host  # here: the process that forks never loads asyncio
+
+    trigger_host.run(channel, note)
+
+
 def _run(channel: socket.socket, location: LoadedLocation, request: Mapping[str, Any]) -> None:
     from partita.sdk.runtime import StepResult, StepStatus, run_step
 
     reporter = FrameReporter(channel)
     try:
         _listen(reporter)
+        if request["evaluation"] is not None:
+            found = _evaluate(location, *request["evaluation"])
+            _flush_output()
+            reporter.evaluated(found)
+            return
         result = run_step(location, request_of(request), reporter)
         _flush_output()
         reporter.result(result)
@@ -192,6 +224,12 @@ def _run(channel: socket.socket, location: LoadedLocation, request: Mapping[str,
         _flush_output()
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         reporter.result(StepResult(StepStatus.FAILED, text, traceback.format_exc()))
+
+
+def _evaluate(location: LoadedLocation, name: str, given: str) -> Evaluated:
+    from partita.sdk.runtime import evaluate
+
+    return evaluate(location.evaluators[name], json.loads(given))
 
 
 def _listen(reporter: FrameReporter) -> None:
@@ -216,13 +254,27 @@ def _flush_output() -> None:
             stream.flush()
 
 
+def _deferral_frame(result: StepResult) -> frames.Frame | None:
+    asked = result.deferral
+    if asked is None:
+        return None
+    return {
+        "place": asked.place,
+        "trigger": asked.trigger,
+        "args": json.dumps(asked.args),
+        "label": asked.label,
+        "deadline_s": asked.deadline_s,
+        "poll_s": asked.poll_s or 0.0,
+    }
+
+
 def _json_text(value: Mapping[str, Any]) -> str:
     return json.dumps(value, separators=(",", ":"), default=str) if value else ""
 
 
 def request_of(frame: Mapping[str, Any]) -> StepRequest:
     """Rebuild the request of the SDK from its frame (`wire.request_frame` made it)."""
-    from partita.sdk.runtime import InputBinding, InputCell, StepRequest, TargetCell
+    from partita.sdk.runtime import FiredWait, InputBinding, InputCell, StepRequest, TargetCell
 
     return StepRequest(
         attempt_id=frame["attempt_id"],
@@ -242,6 +294,10 @@ def request_of(frame: Mapping[str, Any]) -> StepRequest:
         attempt_number=frame["attempt_number"],
         run_id=frame["run_id"],
         fence=frame["fence"],
+        events=tuple(
+            FiredWait(place, trigger, json.loads(args), json.loads(payload))
+            for place, trigger, args, payload in frame["events"]
+        ),
     )
 
 
@@ -255,6 +311,13 @@ def step_digests(snapshot: Snapshot) -> dict[str, str]:
     return {step: digest.hexdigest() for step, digest in digests.items()}
 
 
+def evaluator_digests(snapshot: Snapshot) -> dict[str, str]:
+    """As `step_digests`, of observers, schedules and sensors by name."""
+    from partita.assets import canonical_json
+
+    return {one.name: hashlib.sha256(canonical_json(one)).hexdigest() for one in snapshot.evaluators}
+
+
 def main(argv: list[str]) -> NoReturn:
     """Entry of a fresh interpreter: load the location as the zygote did, then run the attempt."""
     fd, parent_pid = map(int, argv)
@@ -265,17 +328,27 @@ def main(argv: list[str]) -> NoReturn:
         message = frames.receive(channel)
         if message is None:
             os._exit(0)
+        if message.get("host"):
+            _load_modules(message["load"])
+            run(channel, None, message)
         location = _load(channel, message)
         if location is None:
             os._exit(0)
         run(channel, location, message)
 
 
+def _load_modules(load: frames.Frame) -> None:
+    """For a host of triggers: what lies on disk now, since a trigger is found by its path and has no digest."""
+    from partita.sdk.runtime import load_location
+
+    load_location(load["location"], Path(load["root"]), load["modules"], left_out=load["left_out"])
+
+
 def _load(channel: socket.socket, message: frames.Frame) -> LoadedLocation | None:
     """Load the modules again; None when what lies on disk is not the version that was asked for."""
     from partita.sdk.runtime import load_location
 
-    load, step = message["load"], message["request"]["step"]
+    load, step, evaluation = message["load"], message["request"]["step"], message["request"]["evaluation"]
     try:
         location = load_location(
             load["location"],
@@ -287,11 +360,15 @@ def _load(channel: socket.socket, message: frames.Frame) -> LoadedLocation | Non
     except Exception as error:
         frames.send(channel, {"t": "gone", "error": f"the location does not load any more: {error}"})
         return None
-    if step_digests(location.snapshot).get(step) != load["digest"]:
+    found = (
+        step_digests(location.snapshot).get(step)
+        if evaluation is None
+        else evaluator_digests(location.snapshot).get(evaluation[0])
+    )
+    if found != load["digest"]:
+        what = f"step {step!r}" if evaluation is None else repr(evaluation[0])
         rule = "a fresh interpreter can only run what lies on disk; reload the location and run again"
-        frames.send(
-            channel, {"t": "gone", "error": f"step {step!r} changed on disk since this version was loaded: {rule}"}
-        )
+        frames.send(channel, {"t": "gone", "error": f"{what} changed on disk since this version was loaded: {rule}"})
         return None
     return location
 

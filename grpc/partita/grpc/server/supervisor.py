@@ -19,6 +19,7 @@ from pathlib import Path
 
 from partita.grpc.server import procs
 from partita.grpc.server.attempt import Attempt, Stop, StopCause, refusal
+from partita.grpc.server.hosts import TriggerHost
 from partita.grpc.server.warm import Loaded, LoadOrder, LocationFailed, ModuleKilled, Warm
 from partita.grpc.v1 import code_location_pb2 as pb
 
@@ -84,6 +85,7 @@ class Supervisor:
         self._changed = asyncio.Condition()
         self._revision = 0
         self._attempts: dict[str, Attempt] = {}
+        self._hosts: set[TriggerHost] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._crashes = 0
         self._closing = False
@@ -164,7 +166,10 @@ class Supervisor:
         process = version.serving if version else None
         if version is None or process is None:
             return refusal(pb.Finished.VERSION_GONE, self._version_gone(request.version))
-        if request.step not in version.loaded.steps:
+        if request.HasField("evaluation"):
+            if request.evaluation.name not in version.loaded.evaluators:
+                return refusal(pb.Finished.VERSION_GONE, _evaluator_unknown(request.evaluation.name, version.loaded))
+        elif request.step not in version.loaded.steps:
             return refusal(pb.Finished.VERSION_GONE, _step_unknown(request.step, version.loaded))
         version.used_at_s = self._loop.time()
         try:
@@ -174,6 +179,30 @@ class Supervisor:
         self._attempts[attempt.attempt_id] = attempt
         self._spawn_task(self._forget_when_ended(attempt, version))
         return attempt
+
+    async def open_host(self, version: str) -> TriggerHost | str:
+        """Start a host of triggers of a version, or say why there is none."""
+        found = self._versions.get(version)
+        if (found is None or found.serving is None) and self.loading:
+            async with self._changed:
+                await self._changed.wait_for(lambda: self._closing or not self.loading)
+            found = self._versions.get(version)
+        process = found.serving if found else None
+        if self._closing:
+            return StopCause.SHUTDOWN.value
+        if found is None or process is None:
+            return self._version_gone(version)
+        found.used_at_s = self._loop.time()
+        host = process.start_host(f"triggers-{uuid.uuid4().hex[:8]}")
+        self._hosts.add(host)
+        self._spawn_task(self._forget_host(host, found))
+        return host
+
+    async def _forget_host(self, host: TriggerHost, version: _Version) -> None:
+        await host.ended.wait()
+        self._hosts.discard(host)
+        version.used_at_s = self._loop.time()
+        self._retire()
 
     def cancel(self, attempt_id: str, reason: str) -> bool:
         """Stop an attempt. False when it does not run here."""
@@ -195,6 +224,8 @@ class Supervisor:
                 await asyncio.gather(*(attempt.ended.wait() for attempt in running))
         for attempt in running:
             attempt.kill()
+        for host in self._hosts:
+            host.kill(StopCause.SHUTDOWN.value)
         await asyncio.gather(*(process.stop() if process.loaded else process.kill() for process in self._processes))
         for task in self._tasks:
             task.cancel()
@@ -247,8 +278,12 @@ class Supervisor:
         self._versions[loaded.version] = version
         self._active = loaded.version
         self._error = ""
-        broken = [module.name for module in loaded.modules if not module.ok]
-        also = f", broken modules: {', '.join(broken)}" if broken else ""
+        broken = [module for module in loaded.modules if not module.ok]
+        for module in broken:
+            _log.warning(
+                "location %s: module %s does not load: %s", self.config.location, module.name, module.error.strip()
+            )
+        also = f", broken modules: {', '.join(module.name for module in broken)}" if broken else ""
         _log.info("location %s serves version %s%s", self.config.location, loaded.version[:12], also)
         self._loop.call_later(_LONG_LIFE_S, self._forgive, process)
 
@@ -345,6 +380,10 @@ class Supervisor:
             f"version {version[:12]} of location {self.config.location!r} is not in this server any more (it holds: {held}). "
             "Pin the run to the active version, or start it again"
         )
+
+
+def _evaluator_unknown(name: str, loaded: Loaded) -> str:
+    return f"version {loaded.version[:12]} has no observer, schedule or sensor {name!r}"
 
 
 def _step_unknown(step: str, loaded: Loaded) -> str:

@@ -17,14 +17,16 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from partita.grpc.server import frames, procs, wire
 from partita.grpc.server.attempt import Attempt, Exit
 from partita.grpc.server.ends import close_all, open_ends
+from partita.grpc.server.hosts import TriggerHost
 from partita.grpc.server.lines import LineSplitter
+from partita.grpc.server.turns import Note
 from partita.grpc.v1 import code_location_pb2 as pb
 
 _log = logging.getLogger("partita.code_server")
@@ -55,6 +57,11 @@ class Loaded:
     snapshot: bytes
     steps: Mapping[str, Mapping[str, str]]
     modules: tuple[pb.ModuleStatus, ...]
+    evaluators: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def unit(self, request: pb.ExecuteRequest) -> Mapping[str, str]:
+        """How the process of a request is started, and what it must find on disk should it have to load."""
+        return self.evaluators[request.evaluation.name] if request.HasField("evaluation") else self.steps[request.step]
 
 
 class LocationFailed(Exception):
@@ -87,7 +94,7 @@ class Warm:
         self._tail_grew = asyncio.Event()
         self._splitter = LineSplitter()
         self._uploads: set[asyncio.Task[None]] = set()
-        self.attempts: dict[str, Attempt] = {}
+        self.attempts: dict[str, Attempt | TriggerHost] = {}
         self.loaded: Loaded | None = None
         self.stopping = False
         self.exit_code: int | None = None
@@ -155,7 +162,7 @@ class Warm:
         """
         assert self.loaded is not None
         attempt_id = request.attempt_id
-        step = self.loaded.steps[request.step]
+        step = self.loaded.unit(request)
         broken = {module.name: module.error for module in self.loaded.modules if not module.ok}
         # The zygote may have to spawn what it should fork, so a fresh interpreter always finds what to load.
         load = {**_order_frame(self._order), "left_out": broken, "digest": step["digest"]}
@@ -165,11 +172,31 @@ class Warm:
             self._send({"t": "kill", "attempt": attempt_id, "signal": int(number)})
 
         ends = open_ends()
-        attempt = self.attempts[attempt_id] = Attempt(request, send_signal)
+        attempt = Attempt(request, send_signal)
+        self.attempts[attempt_id] = attempt
         self._upload(ends.upload, message)
         attempt.attach(ends.channel, ends.stdout, ends.stderr)
         self._send({"t": "start", "attempt": attempt_id, "isolation": step["isolation"]}, ends.theirs)
         return attempt
+
+    def start_host(self, host_id: str) -> TriggerHost:
+        """Start a process that runs triggers of this version. Raises OSError when there are no descriptors left."""
+        assert self.loaded is not None
+        broken = {module.name: module.error for module in self.loaded.modules if not module.ok}
+        note = Note.made()
+        load = {**_order_frame(self._order), "left_out": broken}
+        message = frames.encode({"host": True, "note": note.path, "load": load})
+
+        def send_signal(number: int) -> None:
+            self._send({"t": "kill", "attempt": host_id, "signal": int(number)})
+
+        ends = open_ends()
+        host = TriggerHost(host_id, send_signal, note)
+        self.attempts[host_id] = host
+        host.attach(ends.channel, ends.upload, ends.stdout, ends.stderr)
+        host.begin(message)
+        self._send({"t": "start", "attempt": host_id, "isolation": "fork"}, ends.theirs)
+        return host
 
     async def stop(self) -> None:
         """End the process and what still runs in it. Returns when it is gone."""
@@ -377,4 +404,4 @@ def _loaded(frame: frames.Frame) -> Loaded:
         )
         for module in frame["modules"]
     )
-    return Loaded(frame["hash"], frame["snapshot"].encode("utf-8"), frame["steps"], modules)
+    return Loaded(frame["hash"], frame["snapshot"].encode("utf-8"), frame["steps"], modules, frame["evaluators"])

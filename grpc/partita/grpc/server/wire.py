@@ -15,6 +15,8 @@ from partita.grpc.server.lines import clean_text
 from partita.grpc.v1 import code_location_pb2 as pb
 
 MAX_TRACEBACK_CHARS = 64 * 1024
+MAX_EVALUATED_BYTES = 8 * 1024 * 1024
+"""Above what the SDK refuses: user code can reach the channel."""
 
 
 def request_frame(request: pb.ExecuteRequest) -> Frame:
@@ -26,6 +28,10 @@ def request_frame(request: pb.ExecuteRequest) -> Frame:
         "run_id": request.run_id,
         "fence": request.fence,
         "params": request.params.decode("utf-8"),
+        "evaluation": [request.evaluation.name, request.evaluation.given.decode("utf-8")]
+        if request.HasField("evaluation")
+        else None,
+        "events": [[e.place, e.trigger, e.args.decode("utf-8"), e.payload.decode("utf-8")] for e in request.events],
         "cells": [[c.asset, c.partition, c.window_start_us, c.window_end_us] for c in request.cells],
         "inputs": [
             {
@@ -96,6 +102,35 @@ def finished(frame: Mapping[str, Any]) -> pb.Finished:
         error=clean_text(frame["error"]),
         traceback=clean_text(frame["traceback"], MAX_TRACEBACK_CHARS),
         retry_in_seconds=float(frame["retry_in_s"]),
+        deferral=_deferral(frame.get("deferral")),
+        added=[
+            pb.AddedKeys(scheme=clean_text(scheme), keys=[clean_text(key) for key in keys])
+            for scheme, keys in sorted((frame.get("added") or {}).items())
+        ],
+        evaluated=_evaluated(frame.get("evaluated")),
+    )
+
+
+def _evaluated(found: object) -> bytes:
+    asked = str(found or "").encode()
+    if len(asked) > MAX_EVALUATED_BYTES:
+        raise FrameError(f"an evaluation asks for {len(asked):,} bytes, the limit is {MAX_EVALUATED_BYTES:,}")
+    return asked
+
+
+def _deferral(frame: Mapping[str, Any] | None) -> pb.Deferral | None:
+    if frame is None:
+        return None
+    args = str(frame["args"]).encode()
+    if len(args) > MAX_METADATA_BYTES:
+        raise FrameError(f"the arguments of a trigger take {len(args):,} bytes, the limit is {MAX_METADATA_BYTES:,}")
+    return pb.Deferral(
+        place=int(frame["place"]),
+        trigger=clean_text(frame["trigger"]),
+        args=args,
+        label=clean_text(frame["label"], MAX_LINE_CHARS),
+        deadline_seconds=float(frame["deadline_s"]),
+        poll_seconds=float(frame["poll_s"]),
     )
 
 

@@ -314,6 +314,10 @@ def _ready_frame(location: LoadedLocation, loader: Loader) -> frames.Frame:
             }
             for step in snapshot.steps
         },
+        "evaluators": {
+            name: {"isolation": "fork" if can_fork else "spawn", "digest": digest}
+            for name, digest in runner.evaluator_digests(snapshot).items()
+        },
         "modules": modules,
     }
 

@@ -120,7 +120,7 @@ class TargetCell(_message.Message):
     def __init__(self, asset: _Optional[str] = ..., partition: _Optional[str] = ..., window_start_us: _Optional[int] = ..., window_end_us: _Optional[int] = ...) -> None: ...
 
 class ExecuteRequest(_message.Message):
-    __slots__ = ("attempt_id", "version", "step", "attempt_number", "run_id", "cells", "inputs", "params", "timeout_seconds", "grace_seconds", "fence")
+    __slots__ = ("attempt_id", "version", "step", "attempt_number", "run_id", "cells", "inputs", "params", "timeout_seconds", "grace_seconds", "fence", "events", "evaluation")
     ATTEMPT_ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
@@ -132,6 +132,8 @@ class ExecuteRequest(_message.Message):
     TIMEOUT_SECONDS_FIELD_NUMBER: _ClassVar[int]
     GRACE_SECONDS_FIELD_NUMBER: _ClassVar[int]
     FENCE_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    EVALUATION_FIELD_NUMBER: _ClassVar[int]
     attempt_id: str
     version: str
     step: str
@@ -143,7 +145,45 @@ class ExecuteRequest(_message.Message):
     timeout_seconds: float
     grace_seconds: float
     fence: int
-    def __init__(self, attempt_id: _Optional[str] = ..., version: _Optional[str] = ..., step: _Optional[str] = ..., attempt_number: _Optional[int] = ..., run_id: _Optional[int] = ..., cells: _Optional[_Iterable[_Union[TargetCell, _Mapping]]] = ..., inputs: _Optional[_Iterable[_Union[InputBinding, _Mapping]]] = ..., params: _Optional[bytes] = ..., timeout_seconds: _Optional[float] = ..., grace_seconds: _Optional[float] = ..., fence: _Optional[int] = ...) -> None: ...
+    events: _containers.RepeatedCompositeFieldContainer[WaitEvent]
+    evaluation: Evaluation
+    def __init__(self, attempt_id: _Optional[str] = ..., version: _Optional[str] = ..., step: _Optional[str] = ..., attempt_number: _Optional[int] = ..., run_id: _Optional[int] = ..., cells: _Optional[_Iterable[_Union[TargetCell, _Mapping]]] = ..., inputs: _Optional[_Iterable[_Union[InputBinding, _Mapping]]] = ..., params: _Optional[bytes] = ..., timeout_seconds: _Optional[float] = ..., grace_seconds: _Optional[float] = ..., fence: _Optional[int] = ..., events: _Optional[_Iterable[_Union[WaitEvent, _Mapping]]] = ..., evaluation: _Optional[_Union[Evaluation, _Mapping]] = ...) -> None: ...
+
+class Evaluation(_message.Message):
+    __slots__ = ("name", "given")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    GIVEN_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    given: bytes
+    def __init__(self, name: _Optional[str] = ..., given: _Optional[bytes] = ...) -> None: ...
+
+class WaitEvent(_message.Message):
+    __slots__ = ("place", "trigger", "args", "payload")
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    TRIGGER_FIELD_NUMBER: _ClassVar[int]
+    ARGS_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    place: int
+    trigger: str
+    args: bytes
+    payload: bytes
+    def __init__(self, place: _Optional[int] = ..., trigger: _Optional[str] = ..., args: _Optional[bytes] = ..., payload: _Optional[bytes] = ...) -> None: ...
+
+class Deferral(_message.Message):
+    __slots__ = ("place", "trigger", "args", "label", "deadline_seconds", "poll_seconds")
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    TRIGGER_FIELD_NUMBER: _ClassVar[int]
+    ARGS_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    POLL_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    place: int
+    trigger: str
+    args: bytes
+    label: str
+    deadline_seconds: float
+    poll_seconds: float
+    def __init__(self, place: _Optional[int] = ..., trigger: _Optional[str] = ..., args: _Optional[bytes] = ..., label: _Optional[str] = ..., deadline_seconds: _Optional[float] = ..., poll_seconds: _Optional[float] = ...) -> None: ...
 
 class ExecuteEvents(_message.Message):
     __slots__ = ("events",)
@@ -248,7 +288,7 @@ class CheckOutcome(_message.Message):
     def __init__(self, check: _Optional[str] = ..., asset: _Optional[str] = ..., partition: _Optional[str] = ..., passed: _Optional[bool] = ..., blocking: _Optional[bool] = ..., detail: _Optional[bytes] = ...) -> None: ...
 
 class Finished(_message.Message):
-    __slots__ = ("status", "error", "traceback", "retry_in_seconds", "at_us", "peak_rss_bytes", "cpu_seconds")
+    __slots__ = ("status", "error", "traceback", "retry_in_seconds", "at_us", "peak_rss_bytes", "cpu_seconds", "deferral", "added", "evaluated")
     class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         STATUS_UNSPECIFIED: _ClassVar[Finished.Status]
@@ -261,6 +301,7 @@ class Finished(_message.Message):
         VERSION_GONE: _ClassVar[Finished.Status]
         SKIPPED: _ClassVar[Finished.Status]
         FAILED_FOR_GOOD: _ClassVar[Finished.Status]
+        DEFERRED: _ClassVar[Finished.Status]
     STATUS_UNSPECIFIED: Finished.Status
     SUCCESS: Finished.Status
     FAILED: Finished.Status
@@ -271,6 +312,7 @@ class Finished(_message.Message):
     VERSION_GONE: Finished.Status
     SKIPPED: Finished.Status
     FAILED_FOR_GOOD: Finished.Status
+    DEFERRED: Finished.Status
     STATUS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     TRACEBACK_FIELD_NUMBER: _ClassVar[int]
@@ -278,6 +320,9 @@ class Finished(_message.Message):
     AT_US_FIELD_NUMBER: _ClassVar[int]
     PEAK_RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
     CPU_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    DEFERRAL_FIELD_NUMBER: _ClassVar[int]
+    ADDED_FIELD_NUMBER: _ClassVar[int]
+    EVALUATED_FIELD_NUMBER: _ClassVar[int]
     status: Finished.Status
     error: str
     traceback: str
@@ -285,7 +330,18 @@ class Finished(_message.Message):
     at_us: int
     peak_rss_bytes: int
     cpu_seconds: float
-    def __init__(self, status: _Optional[_Union[Finished.Status, str]] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., retry_in_seconds: _Optional[float] = ..., at_us: _Optional[int] = ..., peak_rss_bytes: _Optional[int] = ..., cpu_seconds: _Optional[float] = ...) -> None: ...
+    deferral: Deferral
+    added: _containers.RepeatedCompositeFieldContainer[AddedKeys]
+    evaluated: bytes
+    def __init__(self, status: _Optional[_Union[Finished.Status, str]] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., retry_in_seconds: _Optional[float] = ..., at_us: _Optional[int] = ..., peak_rss_bytes: _Optional[int] = ..., cpu_seconds: _Optional[float] = ..., deferral: _Optional[_Union[Deferral, _Mapping]] = ..., added: _Optional[_Iterable[_Union[AddedKeys, _Mapping]]] = ..., evaluated: _Optional[bytes] = ...) -> None: ...
+
+class AddedKeys(_message.Message):
+    __slots__ = ("scheme", "keys")
+    SCHEME_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    scheme: str
+    keys: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, scheme: _Optional[str] = ..., keys: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CancelRequest(_message.Message):
     __slots__ = ("attempt_id", "reason")
@@ -300,3 +356,77 @@ class CancelReply(_message.Message):
     KNOWN_FIELD_NUMBER: _ClassVar[int]
     known: bool
     def __init__(self, known: _Optional[bool] = ...) -> None: ...
+
+class TriggerCommands(_message.Message):
+    __slots__ = ("commands",)
+    COMMANDS_FIELD_NUMBER: _ClassVar[int]
+    commands: _containers.RepeatedCompositeFieldContainer[TriggerCommand]
+    def __init__(self, commands: _Optional[_Iterable[_Union[TriggerCommand, _Mapping]]] = ...) -> None: ...
+
+class TriggerCommand(_message.Message):
+    __slots__ = ("open", "watch", "unwatch")
+    OPEN_FIELD_NUMBER: _ClassVar[int]
+    WATCH_FIELD_NUMBER: _ClassVar[int]
+    UNWATCH_FIELD_NUMBER: _ClassVar[int]
+    open: OpenTriggers
+    watch: WatchTrigger
+    unwatch: UnwatchTrigger
+    def __init__(self, open: _Optional[_Union[OpenTriggers, _Mapping]] = ..., watch: _Optional[_Union[WatchTrigger, _Mapping]] = ..., unwatch: _Optional[_Union[UnwatchTrigger, _Mapping]] = ...) -> None: ...
+
+class OpenTriggers(_message.Message):
+    __slots__ = ("version",)
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    version: str
+    def __init__(self, version: _Optional[str] = ...) -> None: ...
+
+class WatchTrigger(_message.Message):
+    __slots__ = ("wait", "trigger", "args", "poll_seconds", "since_us")
+    WAIT_FIELD_NUMBER: _ClassVar[int]
+    TRIGGER_FIELD_NUMBER: _ClassVar[int]
+    ARGS_FIELD_NUMBER: _ClassVar[int]
+    POLL_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    SINCE_US_FIELD_NUMBER: _ClassVar[int]
+    wait: str
+    trigger: str
+    args: bytes
+    poll_seconds: float
+    since_us: int
+    def __init__(self, wait: _Optional[str] = ..., trigger: _Optional[str] = ..., args: _Optional[bytes] = ..., poll_seconds: _Optional[float] = ..., since_us: _Optional[int] = ...) -> None: ...
+
+class UnwatchTrigger(_message.Message):
+    __slots__ = ("wait",)
+    WAIT_FIELD_NUMBER: _ClassVar[int]
+    wait: str
+    def __init__(self, wait: _Optional[str] = ...) -> None: ...
+
+class TriggerEvents(_message.Message):
+    __slots__ = ("events",)
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[TriggerEvent]
+    def __init__(self, events: _Optional[_Iterable[_Union[TriggerEvent, _Mapping]]] = ...) -> None: ...
+
+class TriggerEvent(_message.Message):
+    __slots__ = ("fired", "broken")
+    FIRED_FIELD_NUMBER: _ClassVar[int]
+    BROKEN_FIELD_NUMBER: _ClassVar[int]
+    fired: TriggerFired
+    broken: TriggerBroken
+    def __init__(self, fired: _Optional[_Union[TriggerFired, _Mapping]] = ..., broken: _Optional[_Union[TriggerBroken, _Mapping]] = ...) -> None: ...
+
+class TriggerFired(_message.Message):
+    __slots__ = ("wait", "payload")
+    WAIT_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    wait: str
+    payload: bytes
+    def __init__(self, wait: _Optional[str] = ..., payload: _Optional[bytes] = ...) -> None: ...
+
+class TriggerBroken(_message.Message):
+    __slots__ = ("wait", "error", "traceback")
+    WAIT_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    TRACEBACK_FIELD_NUMBER: _ClassVar[int]
+    wait: str
+    error: str
+    traceback: str
+    def __init__(self, wait: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ...) -> None: ...

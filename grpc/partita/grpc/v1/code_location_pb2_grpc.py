@@ -64,6 +64,11 @@ class CodeLocationStub:
                 request_serializer=partita_dot_grpc_dot_v1_dot_code__location__pb2.CancelRequest.SerializeToString,
                 response_deserializer=partita_dot_grpc_dot_v1_dot_code__location__pb2.CancelReply.FromString,
                 _registered_method=True)
+        self.RunTriggers = channel.stream_stream(
+                '/partita.grpc.v1.CodeLocation/RunTriggers',
+                request_serializer=partita_dot_grpc_dot_v1_dot_code__location__pb2.TriggerCommands.SerializeToString,
+                response_deserializer=partita_dot_grpc_dot_v1_dot_code__location__pb2.TriggerEvents.FromString,
+                _registered_method=True)
 
 
 class CodeLocationServicer:
@@ -112,6 +117,15 @@ class CodeLocationServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RunTriggers(self, request_iterator, context):
+        """Watches triggers of one version in a process of their own, thousands beside each other. The first command opens the
+        host; the stream lives as long as its caller wants anything watched. A host that hangs or dies ends the stream, after
+        it has said which trigger is to blame, where it can be told; the caller opens another.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_CodeLocationServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -144,6 +158,11 @@ def add_CodeLocationServicer_to_server(servicer, server):
                     servicer.Cancel,
                     request_deserializer=partita_dot_grpc_dot_v1_dot_code__location__pb2.CancelRequest.FromString,
                     response_serializer=partita_dot_grpc_dot_v1_dot_code__location__pb2.CancelReply.SerializeToString,
+            ),
+            'RunTriggers': grpc.stream_stream_rpc_method_handler(
+                    servicer.RunTriggers,
+                    request_deserializer=partita_dot_grpc_dot_v1_dot_code__location__pb2.TriggerCommands.FromString,
+                    response_serializer=partita_dot_grpc_dot_v1_dot_code__location__pb2.TriggerEvents.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -308,6 +327,33 @@ class CodeLocation:
             '/partita.grpc.v1.CodeLocation/Cancel',
             partita_dot_grpc_dot_v1_dot_code__location__pb2.CancelRequest.SerializeToString,
             partita_dot_grpc_dot_v1_dot_code__location__pb2.CancelReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RunTriggers(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/partita.grpc.v1.CodeLocation/RunTriggers',
+            partita_dot_grpc_dot_v1_dot_code__location__pb2.TriggerCommands.SerializeToString,
+            partita_dot_grpc_dot_v1_dot_code__location__pb2.TriggerEvents.FromString,
             options,
             channel_credentials,
             insecure,

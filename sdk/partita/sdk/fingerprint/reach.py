@@ -69,6 +69,15 @@ def code_of(
     return Code(_hex(prefixed([_FORMAT, *walk.pieces()])), _label(plain), dict(sorted(walk.parts.items())))
 
 
+def fingerprint_with(fingerprint: str, option: str) -> str:
+    """The fingerprint of the same code under an option that decides what becomes of its rows.
+
+    >>> fingerprint_with("ab", "day") == fingerprint_with("ab", "hour")
+    False
+    """
+    return _hex(prefixed([b"partita code and option 1", fingerprint.encode(), option.encode()]))
+
+
 def _hex(body: bytes) -> str:
     return sha256(body).hexdigest()[:32]
 

@@ -114,6 +114,17 @@ def parse_location(location: str) -> tuple[Path, int | None]:
     return Path(unquote(parts.path)), number
 
 
+def remove_file(location: str) -> bool:
+    """Remove a file of the lake that nothing points to any more. True also when it is not there; False when its folder is not,
+    so that nobody here can say. Raises OSError.
+    """
+    file, _ = parse_location(location)
+    if not file.parent.is_dir():
+        return False
+    file.unlink(missing_ok=True)
+    return True
+
+
 def _rows_with_cells(ctx: WriteContext, value: Any, owner: str) -> Relation:
     """The rows to write: as they are for one cell, else with their `__cell`."""
     if isinstance(value, PerCell):

@@ -17,8 +17,30 @@ from starlette.responses import JSONResponse, Response
 
 from partita.ui.api import errors, guard, static
 from partita.ui.api.models import Health, LiveEvent
-from partita.ui.api.routes import assets, changes, dynamic, identity, plans, requests, runs, system
+from partita.ui.api.routes import (
+    alerts,
+    answers,
+    assets,
+    audit,
+    automation,
+    backfills,
+    by_hand,
+    changes,
+    deadlines,
+    dynamic,
+    evaluators,
+    freshness,
+    identity,
+    intake,
+    jobs,
+    pause,
+    plans,
+    requests,
+    runs,
+    system,
+)
 from partita.ui.api.services import Services
+from partita.ui.api.services.metrics import CONTENT_TYPE
 
 PREFIX = "/api/v1"
 
@@ -28,6 +50,7 @@ def create_app(services: Services, *, root_path: str = "", hosts: Collection[str
     names under which it is known (None: any)."""
     app = _bare(lifespan=_running)
     app.state.services = services
+    app.add_middleware(guard.BodyLimit)
     app.add_middleware(guard.SameOrigin, hosts=hosts)
     app.add_middleware(GZipMiddleware, minimum_size=2_000)  # leaves event streams alone
     app.add_middleware(static.SecurityHeaders)
@@ -59,11 +82,34 @@ def _bare(*, lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | 
         openapi_url=None,
         lifespan=lifespan,
     )
-    parts = (assets, changes, dynamic, identity, plans, requests, runs, system)
+    parts = (
+        alerts,
+        answers,
+        assets,
+        audit,
+        automation,
+        backfills,
+        by_hand,
+        changes,
+        deadlines,
+        dynamic,
+        freshness,
+        identity,
+        evaluators,
+        jobs,
+        intake,
+        pause,
+        plans,
+        requests,
+        runs,
+        system,
+    )
     for router in (part.router for part in parts):
         app.include_router(router, prefix=PREFIX)
+    app.add_api_route("/api/events", intake.report_events, methods=["POST"], include_in_schema=False)
     errors.install(app)
     app.add_api_route("/healthz", _health, methods=["GET"], operation_id="getHealth", tags=["system"])
+    app.add_api_route("/metrics", _metrics, methods=["GET"], include_in_schema=False)
     app.add_route("/openapi.json", _schema, include_in_schema=False)
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
     return app
@@ -75,6 +121,12 @@ def _health(request: Request, response: Response) -> Health:
     ok = services.system.database_answers()
     response.status_code = 200 if ok else 503
     return Health(ok=ok, version=version("partita"))
+
+
+def _metrics(request: Request) -> Response:
+    """For scrapers, in the text format of Prometheus."""
+    services: Services = request.app.state.services
+    return Response(services.metrics.text(), media_type=CONTENT_TYPE)
 
 
 def _schema(request: Request) -> JSONResponse:

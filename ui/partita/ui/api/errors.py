@@ -13,14 +13,21 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from partita.assets import PartitaError, UnknownAsset, UnknownPartition
+from partita.core.alerts.people import NoSuchAlert
 from partita.core.automation import RequestRefused
+from partita.core.decide.answers import AnswerRefused
+from partita.core.decide.backfills import BackfillRefused
+from partita.core.decide.by_hand import ByHandRefused
+from partita.core.decide.intake import ReportContradicts
+from partita.core.decide.jobs import JobRefused
 from partita.core.duties.dynamic import KeysMoved
+from partita.core.duties.evaluators import EvaluatorRefused
 from partita.core.duties.launch import LaunchRefused
 from partita.core.planner import PlanChanged, PlanDiff
 from partita.core.store.port import Busy, StoreError
 from partita.core.store.port import Unavailable as Away
 from partita.ui.api.models import NotLaunched, Problem
-from partita.ui.api.problems import NotFound, NotWhatWasShown, Unavailable
+from partita.ui.api.problems import NotFound, NotWhatWasShown, StillOpen, Unavailable
 from partita.ui.api.services.plan_difference import difference_view
 
 _log = logging.getLogger("partita.api")
@@ -30,10 +37,25 @@ def answer(status: int, what: str, *, rule: str = "", fix: str = "") -> JSONResp
     return JSONResponse({"error": {"what": what, "rule": rule, "fix": fix}}, status_code=status)
 
 
+_NOT_AS_IT_STANDS = (
+    AnswerRefused,
+    BackfillRefused,
+    JobRefused,
+    EvaluatorRefused,
+    ByHandRefused,
+    KeysMoved,
+    NotWhatWasShown,
+    PlanChanged,
+    ReportContradicts,
+    RequestRefused,
+    StillOpen,
+)
+
+
 def status_of(error: PartitaError) -> int:
-    if isinstance(error, NotFound | UnknownAsset | UnknownPartition):
+    if isinstance(error, NotFound | NoSuchAlert | UnknownAsset | UnknownPartition):
         return 404
-    if isinstance(error, PlanChanged | NotWhatWasShown | KeysMoved | RequestRefused):
+    if isinstance(error, _NOT_AS_IT_STANDS):
         return 409
     if isinstance(error, Unavailable):
         return 503
@@ -80,10 +102,19 @@ def _not_what_was_shown(what: str, *, rule: str, fix: str, difference: PlanDiff 
 def _malformed(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part not in ("query", "body", "path")) or "the body"
-    return answer(
-        422, f"`{where}` cannot be used", rule=str(first["msg"]), fix="correct it; /openapi.json has the schema"
-    )
+    fix = "correct it; /openapi.json has the schema"
+    where = ".".join(str(part) for part in first["loc"] if part not in ("query", "body", "path"))
+    match first["type"]:
+        case "json_invalid":
+            what = "the body is no JSON"
+            rule = f"{first['ctx']['error']} at character {where}"
+        case "missing":
+            what, rule = f"`{where}` is missing" if where else "the body is missing", "the request cannot go without it"
+        case "extra_forbidden":
+            what, rule = f"`{where}` is no field of this request", "fields that nobody reads are refused"
+        case _:
+            what, rule = f"`{where}` cannot be used" if where else "the body cannot be used", str(first["msg"])
+    return answer(422, what, rule=rule, fix=fix)
 
 
 def _http(request: Request, error: Exception) -> Response:

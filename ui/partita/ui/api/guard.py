@@ -11,10 +11,12 @@ from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from partita.ui.api.errors import answer
 
+MOST_BYTES = 16 * 1024**2
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN = frozenset({"same-origin", "none"})
@@ -34,6 +36,33 @@ class SameOrigin:
             return
         what, rule, fix = refusal
         await answer(403, what, rule=rule, fix=fix)(scope, receive, send)
+
+
+class BodyLimit:
+    """A request is read whole before it is judged, so what is too large is not read: 413, by its length or while it comes."""
+
+    def __init__(self, app: ASGIApp, most_bytes: int = MOST_BYTES) -> None:
+        self._app = app
+        self._most = most_bytes
+        self._rule = f"the body of a request has at most {most_bytes // 1024**2} MB"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        said = Headers(scope=scope).get("content-length", "") if scope["type"] == "http" else ""
+        if said.isdecimal() and int(said) > self._most:
+            refusal = answer(413, "the request is too large", rule=self._rule, fix="send it in several parts")
+            await refusal(scope, receive, send)
+            return
+        read = 0
+
+        async def counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._most:
+                raise HTTPException(413, self._rule)  # the application lets it through to its handler
+            return message
+
+        await self._app(scope, counted, send)
 
 
 def refused(method: str, headers: Headers, hosts: Collection[str] | None) -> tuple[str, str, str] | None:

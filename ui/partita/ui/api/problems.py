@@ -13,12 +13,24 @@ class NothingToDo(PartitaError):
     """A plan without tasks was to be launched."""
 
 
+class BadTag(PartitaError):
+    """A text that is no tag of a run."""
+
+
+class StillOpen(PartitaError):
+    """Something that has to end first has not."""
+
+
 class NotWhatWasShown(PartitaError):
     """The confirmation names another count than the plan has: somebody confirmed something else (law 6)."""
 
 
 class IsACap(PartitaError):
     """A cap was to be resized as if it were a pool of people."""
+
+
+class ReservesTooMuch(PartitaError):
+    """The lanes would keep every pool to themselves."""
 
 
 class Unavailable(PartitaError):

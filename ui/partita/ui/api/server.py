@@ -15,8 +15,9 @@ from functools import partial
 
 import uvicorn
 
+from partita.core.alerts import Routing
 from partita.core.config import Config
-from partita.core.duties.values import Channel
+from partita.core.duties.channels import Channel
 from partita.core.runtime.deployment import Deployment
 from partita.ui.api.app import create_app
 from partita.ui.api.guard import LOOPBACK
@@ -54,7 +55,15 @@ def deployment_services(deployment: Deployment, *, who: str, kind: str) -> Servi
     def on_wake(callback: Callable[[], None]) -> None:
         deployment.hub.subscribe([Channel.EVENT], callback)
 
-    return services_of(deployment.store, deployment.logs, wake=deployment.hub.wake, on_wake=on_wake, who=who, kind=kind)
+    return services_of(
+        deployment.store,
+        deployment.logs,
+        wake=deployment.hub.wake,
+        on_wake=on_wake,
+        who=who,
+        kind=kind,
+        routing=Routing.of(deployment.config),
+    )
 
 
 def hosts_of(host: str, public_hosts: Sequence[str]) -> frozenset[str] | None:

@@ -16,17 +16,35 @@ import typer
 
 from partita.ui.cli import (
     accept,
+    alerts,
+    answers,
     assets,
+    audit,
+    automation,
+    backfills,
+    by_hand,
     check,
+    collect,
+    deadlines,
     diff,
+    evaluators,
+    freshness,
     init,
+    jobs,
+    lanes,
     look,
+    metrics,
     oneoff,
     partitions,
+    pause,
     pools,
     processes,
+    report,
     requests,
+    rerun,
+    retention,
     runs,
+    tasks,
     work,
 )
 from partita.ui.cli.output import Output
@@ -64,7 +82,11 @@ def front(
     set_project(project)
 
 
-for part in (init, oneoff, work, runs, requests, assets, look, pools, partitions, accept, check, diff, processes):
+for part in (
+    init, oneoff, work, backfills, rerun, runs, tasks, jobs, evaluators, requests, answers, deadlines, freshness, alerts,
+    automation, assets, look, pools, lanes, metrics, partitions, accept, by_hand, collect, report, audit, pause, check, diff,
+    retention, processes,
+):  # fmt: skip
     part.register(app)
 
 

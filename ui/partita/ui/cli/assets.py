@@ -1,4 +1,4 @@
-"""`partita assets`: the list, and rename, move, retire, scheme.
+"""`partita assets`: the list, and rename, move, retire, delete, scheme.
 
 Owns the order show → ask → do. `partita assets SELECTION` is short for `partita assets list SELECTION`.
 """
@@ -24,7 +24,9 @@ class _ListByDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-assets = typer.Typer(cls=_ListByDefault, help="Assets: list (the default), rename, move, retire, scheme, former.")
+assets = typer.Typer(
+    cls=_ListByDefault, help="Assets: list (the default), rename, move, retire, delete, scheme, former."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -55,7 +57,7 @@ def list_assets(
                  f"{one.partition_count:,}", counts_text(one.counts), ago(one.last_materialized_at, now))
                 for one in found.assets
             ],
-            empty="No assets. Configure a [[location]] in partita.toml and start `partita dev`.",
+            empty="No assets: no code location is loaded. Start `partita dev`; `partita locations` says what does not load.",
         )  # fmt: skip
 
 
@@ -64,6 +66,7 @@ def rename(
     old: Annotated[str, typer.Argument(metavar="OLD", help="The key that holds the history.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="The key that it is to have.")],
     *,
+    reason: o.Why = "",
     yes: o.Yes = False,
     as_json: o.Json = False,
 ) -> None:
@@ -74,6 +77,7 @@ def rename(
         RenameRequest(kind="rename", key=old, to=new),
         f"Rename {old} to {new}?",
         f"{old} is {new} now.",
+        reason=reason,
         yes=yes,
         as_json=as_json,
     )
@@ -84,6 +88,7 @@ def move(
     key: Annotated[str, typer.Argument(metavar="KEY", help="The asset.")],
     location: Annotated[str, typer.Argument(metavar="LOCATION", help="Where its definition is to count.")],
     *,
+    reason: o.Why = "",
     yes: o.Yes = False,
     as_json: o.Json = False,
 ) -> None:
@@ -95,6 +100,7 @@ def move(
         MoveRequest(kind="move", key=key, location=location),
         f"Move {key} to {location}?",
         done,
+        reason=reason,
         yes=yes,
         as_json=as_json,
     )
@@ -104,13 +110,37 @@ def move(
 def retire(
     selection: Annotated[str, typer.Argument(metavar="SELECTION", help="Which assets.")],
     *,
+    reason: o.Why = "",
     yes: o.Yes = False,
     as_json: o.Json = False,
 ) -> None:
     """Take assets out of the graph whose location no longer says anything. Cells and history stay."""
     from partita.ui.api.models.identity import RetireRequest
 
-    _change(RetireRequest(kind="retire", selection=selection), "Retire them?", "Retired.", yes=yes, as_json=as_json)
+    _change(
+        RetireRequest(kind="retire", selection=selection),
+        "Retire them?",
+        "Retired.",
+        reason=reason,
+        yes=yes,
+        as_json=as_json,
+    )
+
+
+@assets.command()
+def delete(
+    keys: Annotated[list[str], typer.Argument(metavar="KEY...", help="Retired assets.")],
+    *,
+    reason: o.Why = "",
+    yes: o.Yes = False,
+    as_json: o.Json = False,
+) -> None:
+    """Remove what retired assets held and their history, for good. Data stay where they are. There is no undo."""
+    from partita.ui.api.models.identity import DeleteRequest
+
+    _change(
+        DeleteRequest(kind="delete", keys=keys), "Delete for good?", "Deleted.", reason=reason, yes=yes, as_json=as_json
+    )
 
 
 @assets.command()
@@ -170,6 +200,7 @@ def former(
     as_json: o.Json = False,
 ) -> None:
     """Cells of earlier partition schemes of an asset, with the scheme that each was made under."""
+    from partita.ui.api.services.words import scheme_text
     from partita.ui.cli.session import session
 
     output = Output(json=as_json)
@@ -181,7 +212,7 @@ def former(
     output.table(
         ("partition", "scheme", "window", "version", "location"),
         [
-            (one.partition or "–", _scheme(one.scheme),
+            (one.partition or "–", scheme_text(one.scheme),
              "–" if one.window_start is None else f"{one.window_start:%Y-%m-%dT%H:%MZ} .. {one.window_end:%Y-%m-%dT%H:%MZ}",
              one.data_version, one.location or "–")
             for one in found
@@ -190,17 +221,7 @@ def former(
     )  # fmt: skip
 
 
-def _scheme(spec: Any) -> str:
-    if spec is None:
-        return "none"
-    if spec["kind"] == "time":
-        return f"{spec['cron']} {spec['tz']}"
-    if spec["kind"] == "multi":
-        return " x ".join(one["name"] for one in spec["dims"])
-    return str(spec["kind"])
-
-
-def _change(request: IdentityRequest, question: str, done: str, *, yes: bool, as_json: bool) -> None:
+def _change(request: IdentityRequest, question: str, done: str, *, reason: str, yes: bool, as_json: bool) -> None:
     from partita.ui.cli.session import session
 
     output = Output(json=as_json)
@@ -209,7 +230,7 @@ def _change(request: IdentityRequest, question: str, done: str, *, yes: bool, as
         if not as_json:
             _say(shown, output)
         output.confirm(question, yes=yes)
-        told = opened.services.identities.apply(request, shown.hash)
+        told = opened.services.identities.apply(request, shown.hash, reason)
         if as_json:
             output.value(told)
         else:
@@ -220,7 +241,8 @@ def _say(shown: IdentityPreview, output: Output) -> None:
     headers: tuple[str, ...] = ("asset", "becomes", "cells", "")
     if shown.kind == "move":
         headers = ("location", "becomes", "cells", "")
+    gone = "deleted" if shown.kind == "delete" else "retired"
     rows: list[tuple[Any, ...]] = [
-        (one.was or "–", one.became or "retired", f"{one.cells:,}", one.note) for one in shown.assets
+        (one.was or "–", one.became or gone, f"{one.cells:,}", one.note) for one in shown.assets
     ]
     output.table(headers, rows, empty="")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from partita.ui.cli.output import Output, state_text
+from partita.ui.cli.output import Output, error_line, state_text
 from partita.ui.cli.session import Session
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ _OPEN = frozenset({"scheduled", "queued", "running", "up_for_retry", "deferred",
 
 
 def follow(session: Session, run_id: int, output: Output) -> RunSummary:
-    """Returns the summary of the run at its end. Ctrl-C stops the waiting, never the run."""
+    """Returns the summary of the run at its end. Ctrl-C stops the waiting, not the run; a database that is away stops neither."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from partita.core.store.port import Busy, Unavailable
+
     runs = session.services.runs
-    for line in warnings(session.services.system.system().components):
-        output.err.print(line, style="yellow")
     # Rich's own colours turn into red and grey where a terminal has sixteen.
     bar_column = BarColumn(complete_style="blue", finished_style="green")
     columns = (TextColumn("{task.description}", markup=False), bar_column, MofNCompleteColumn())
@@ -41,16 +41,33 @@ def follow(session: Session, run_id: int, output: Output) -> RunSummary:
     with Progress(*columns, *more, console=output.err, disable=output.json, transient=False) as progress:
         bars: dict[str, TaskID] = {}
         pause = threading.Event()  # nobody sets it
+        away = warned = False
         while True:
             session.changed.clear()
             began = time.monotonic()
-            _draw(progress, bars, runs.progress(run_id))
-            summary = runs.summary(run_id)
-            if summary.state != "running":
-                return summary
+            try:
+                if not warned:
+                    warn(session, output)
+                    warned = True
+                _draw(progress, bars, runs.progress(run_id))
+                summary = runs.summary(run_id)
+            except (Busy, Unavailable) as error:
+                if not away:
+                    output.err.print(f"run {run_id} is waited for, though {error}", style="yellow", markup=False)
+                away = True
+            else:
+                away = False
+                if summary.state != "running":
+                    return summary
             # Looking at a big run costs the database something: never more than a twentieth of the time goes there.
             pause.wait(max(_PAUSE_S, _COST_FACTOR * (time.monotonic() - began)))
             session.changed.wait(_LOOK_S)
+
+
+def warn(session: Session, output: Output) -> None:
+    """On stderr, of what open tasks wait for in vain."""
+    for line in warnings(session.services.system.system().components):
+        output.err.print(line, style="yellow")
 
 
 def _draw(progress: Progress, bars: dict[str, TaskID], assets: Sequence[AssetProgress]) -> None:
@@ -104,6 +121,6 @@ def say_end(session: Session, summary: RunSummary, output: Output) -> None:
 
 
 def failure_text(row: TaskRow) -> str:
-    error = (row.error or "no error was recorded").strip().rpartition("\n")[2]
+    error = error_line(row.error) or "no error was recorded"
     where = f"; partita logs --attempt {row.attempts[-1].id}" if row.attempts else ""
     return f"  {row.step} {row.partitions_text}: {error}{where}"

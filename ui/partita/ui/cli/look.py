@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from partita.ui.cli import options as o
+from partita.ui.cli.automation import say_tree
 from partita.ui.cli.output import Output, ago, counts_text, state_text, utc_now
 from partita.ui.cli.problems import UsageProblem
 
@@ -107,6 +108,7 @@ def why(
     as_json: o.Json = False,
 ) -> None:
     """Why a cell is in its state, and why its task waits."""
+    from partita.ui.cli.follow import warn
     from partita.ui.cli.session import session
 
     output = Output(json=as_json)
@@ -117,7 +119,8 @@ def why(
         if old:
             _say_old(services.held_back(asset), output)
             return
-        told = services.why(asset, services.partition_of(asset, partition))
+        found = services.partition_of(asset, partition)
+        told = services.why(asset, found)
         if as_json:
             output.value(told)
             return
@@ -129,6 +132,11 @@ def why(
             line = state_text(task.state)
             line.append(f"  task {task.id} of run {task.run_id}" + (f" {task.reason.text}" if task.reason else ""))
             output.say(line)
+            warn(opened, output)  # of a deployment that is down every task is as it was: "running" would be believed
+        decision = opened.services.automation.of_cell(asset, found)
+        if decision is not None:
+            output.say(f"automation: {decision.sentence}")
+            say_tree(decision.tree, output, 1)
 
 
 def _say_old(found: HeldBack, output: Output) -> None:

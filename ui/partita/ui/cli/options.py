@@ -34,6 +34,14 @@ Compare = Annotated[
     str | None, typer.Option("--compare", metavar="HASH", help="Also what differs from that plan; 8 digits are enough.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON value on stdout, nothing else.")]
+Why = Annotated[str, typer.Option("--reason", help="Why; kept in the audit.")]
+Timeout = Annotated[
+    str | None, typer.Option("--timeout", help='Stop what has not ended after so long: "30m", "6h", "2d".')
+]
+Lane = Annotated[
+    str | None, typer.Option("--lane", help="In which lane; default: interactive, of a backfill backfill.")
+]
+Tag = Annotated[list[str], typer.Option("--tag", help="NAME=VALUE: what the run is for; repeatable.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Detach = Annotated[bool, typer.Option("--detach", "--no-wait", help="Do not wait for the end.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=500, help="At most so many rows.")]
@@ -119,15 +127,29 @@ def modes(text: str) -> list[str]:
     return found
 
 
-def params(texts: Sequence[str]) -> dict[str, Any]:
+def params(texts: Sequence[str], option: str = "--param") -> dict[str, Any]:
     """NAME=VALUE pairs; raises UsageProblem."""
     found: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageProblem(f"--param {text!r} is not NAME=VALUE", fix="for example --param days=7")
+            raise UsageProblem(f"{option} {text!r} is not NAME=VALUE", fix=f"for example {option} days=7")
         try:
             found[name] = json.loads(value)
         except ValueError:
             found[name] = value
+    return found
+
+
+def seconds_of(text: str | None, option: str) -> float | None:
+    """A duration as people write it: "90s", "30m", "12h", "7d", or seconds. Raises DefinitionError, UsageProblem."""
+    if text is None:
+        return None
+    from partita.assets.durations import seconds
+
+    found = seconds(float(text) if text.replace(".", "", 1).isdigit() else text, what=option)
+    if not found:
+        raise UsageProblem(
+            f"{option} is {text!r}", rule="it is longer than no time at all", fix='write for example "2h"'
+        )
     return found

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 _PIPED_WIDTH = 240
+_LONGEST_ERROR = 500
 _STYLES = {
     "fresh": "green",
     "success": "green",
@@ -100,6 +101,7 @@ class Output:
         if yes:
             return
         if self.json or not sys.stdin.isatty():
+            self.err.print(question, markup=False, soft_wrap=True)
             raise NotConfirmed(
                 "this changes something and nobody confirmed it",
                 rule="without a terminal there is nobody to ask",
@@ -108,6 +110,16 @@ class Output:
         self.out.print(f"{question} [y/N] ", end="")
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise NotConfirmed("not confirmed; nothing was changed")
+
+    def choose(self, question: str, choices: Sequence[str], *, yes: bool) -> str:
+        """One of the choices; the first where nobody is asked, or nothing is said. Raises NotConfirmed for another word."""
+        if yes or self.json or not sys.stdin.isatty():
+            return choices[0]
+        self.out.print(f"{question} ({', '.join(choices)}) [{choices[0]}] ", end="", markup=False)
+        said = sys.stdin.readline().strip().lower()
+        if said and said not in choices:
+            raise NotConfirmed(f"{said} is none of {', '.join(choices)}; nothing was changed")
+        return said or choices[0]
 
     def problem(self, explained: Mapping[str, str]) -> None:
         """What, rule and fix in red on stderr; under --json also as the one value."""
@@ -147,6 +159,12 @@ def counts_text(counts: Mapping[str, int]) -> Text:
     """`● fresh 28  ○ missing 3`, most first."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return Text("  ").join(state_text(state, count) for state, count in ordered)
+
+
+def error_line(error: str | None) -> str:
+    """What of an error stands in a row: its first line, with its class. The last may be a caret below a query."""
+    line = (error or "").strip().partition("\n")[0]
+    return line if len(line) <= _LONGEST_ERROR else line[: _LONGEST_ERROR - 1] + "…"
 
 
 def ago(at: datetime | None, now: datetime) -> str:

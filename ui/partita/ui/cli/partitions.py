@@ -112,7 +112,7 @@ def add(
 
     output = Output(json=as_json)
     wanted = _wanted(keys, from_file)
-    noted, ttl_s = _noted(metadata), _seconds(ttl)
+    noted, ttl_s = _noted(metadata), o.seconds_of(ttl, "--ttl")
     with session() as opened:
         shown = _preview(opened, "add", scheme, wanted, ttl_s, output)
         output.confirm(f"Add {shown.new:,} of them?", yes=yes)
@@ -223,11 +223,3 @@ def _noted(metadata: Sequence[str]) -> dict[str, str]:
             raise UsageProblem(f"--metadata {one!r} has no name", rule="it is NAME=VALUE", fix="--metadata from=crm")
         found[name] = value
     return found
-
-
-def _seconds(ttl: str | None) -> float | None:
-    if ttl is None:
-        return None
-    from partita.sdk.durations import seconds
-
-    return seconds(float(ttl) if ttl.replace(".", "", 1).isdigit() else ttl, what="--ttl")

@@ -48,6 +48,8 @@ def set_pool(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Which pool.")],
     slots: Annotated[int, typer.Argument(metavar="SLOTS", min=0, max=1_000_000, help="How many slots it shall have.")],
     *,
+    reason: o.Why = "",
+    yes: o.Yes = False,
     as_json: o.Json = False,
 ) -> None:
     """Resize a pool, at once. With more held than that, nothing more starts in it until it fits; 0 stops it."""
@@ -55,11 +57,25 @@ def set_pool(
 
     output = Output(json=as_json)
     with session() as opened:
-        now = opened.services.pools.resize(name, slots)
+        shown = opened.services.pools.get(name)
+        output.confirm(
+            f"{shown.name} has {shown.slots} slots; {shown.held} are held, {shown.waiting} tasks wait. {_becomes(shown, slots)}",
+            yes=yes,
+        )
+        now = opened.services.pools.resize(name, slots, reason)
     if as_json:
         output.value(now)
     else:
         output.say(f"{now.name} has {now.slots} slots; {now.held} are held, {now.waiting} tasks wait")
+
+
+def _becomes(shown: PoolView, slots: int) -> str:
+    """What a size does, as a question."""
+    if slots == 0:
+        return "Make it 0: nothing of it starts any more?"
+    if slots < shown.held:
+        return f"Make it {slots}: nothing more of it starts until {shown.held - slots} have come free?"
+    return f"Make it {slots}?"
 
 
 def _table(title: str, found: Sequence[PoolView], output: Output) -> None:
@@ -74,5 +90,5 @@ def _table(title: str, found: Sequence[PoolView], output: Output) -> None:
 
 
 def _holders(pool: PoolView) -> str:
-    named = ", ".join(f"{one.step} (task {one.task_id})" for one in pool.holders[:_HOLDERS_NAMED])
+    named = ", ".join(f"{one.step} (task {one.task_id}, {one.lane})" for one in pool.holders[:_HOLDERS_NAMED])
     return named + (" …" if len(pool.holders) > _HOLDERS_NAMED else "")

@@ -15,6 +15,8 @@ FAILED = 1
 REFUSED = 2
 INTERRUPTED = 130
 
+_AWAY = "the database does not answer"
+
 
 class UsageProblem(PartitaError):
     """Options that cannot be meant together, or texts that are not what they should be."""
@@ -34,17 +36,25 @@ def explained(error: BaseException) -> Mapping[str, str] | None:
     for module, name in (
         ("partita.core.store.port", "Unavailable"),
         ("psycopg", "OperationalError"),
-        ("sqlalchemy.exc", "OperationalError"),
     ):
         if _is(error, module, name):
-            told = (
-                getattr(error, "orig", None) or error
-            )  # SQLAlchemy adds its own name and a link to the driver's words
             return {
-                "what": f"the database does not answer: {' '.join(str(told).split())}",
+                "what": f"{_AWAY}: {' '.join(str(error).removeprefix(_AWAY).removeprefix(':').split())}",
                 "rule": "every command but check talks to Postgres",
                 "fix": "start it, or correct PARTITA_DATABASE_URL or url under [database] in partita.toml",
             }
+    if isinstance(error, PermissionError) and error.filename is not None:
+        return {
+            "what": f"{error.filename} may not be read or written by this user",
+            "rule": "commands read logs and the embedded Postgres in the home folder of the deployment",
+            "fix": "run it as the user of the deployment, or correct the owner of that folder",
+        }
+    if _is(error, "psycopg.errors", "NumericValueOutOfRange"):
+        return {
+            "what": "a number is larger than any that there is",
+            "rule": "ids and counts are below 2^63",
+            "fix": "look it up: `partita runs`, `partita backfill list`, `partita audit`",
+        }
     for module, name in (
         ("partita.core.store.port", "StoreError"),
         ("partita.core.duties.launch", "LaunchRefused"),

@@ -1,4 +1,4 @@
-"""One command per process: dev, scheduler, worker, api, code-server.
+"""One command per process: dev, scheduler, worker, triggerer, api, code-server.
 
 Owns their logging and options. What they do is the core's runtime.
 """
@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
     app.command()(dev)
     app.command()(scheduler)
     app.command()(worker)
+    app.command()(triggerer)
     app.command()(api)
     app.command("code-server")(code_server)
 
@@ -40,7 +41,7 @@ def dev(
     ] = None,
     verbose: Verbose = False,
 ) -> None:
-    """Everything on this machine: Postgres, code servers, scheduler, worker, API and UI."""
+    """Everything on this machine: Postgres, code servers, scheduler, worker, triggerer, API and UI."""
     from partita.core.runtime.process import run_dev
     from partita.ui.api.server import api_part, listen
 
@@ -73,6 +74,21 @@ def worker(
     if capacity is not None:
         config = config.model_copy(update={"worker": config.worker.model_copy(update={"capacity": capacity})})
     run_worker(config)
+
+
+def triggerer(
+    *,
+    capacity: Annotated[int | None, typer.Option("--capacity", min=1, help="Waits at a time.")] = None,
+    verbose: Verbose = False,
+) -> None:
+    """One triggerer: watches what deferred tasks wait for; run two, so that one may die."""
+    from partita.core.runtime.process import run_triggerer
+
+    _log(verbose)
+    config = _config(None, None)
+    if capacity is not None:
+        config = config.model_copy(update={"triggerer": config.triggerer.model_copy(update={"capacity": capacity})})
+    run_triggerer(config)
 
 
 def api(

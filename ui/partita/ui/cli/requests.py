@@ -138,7 +138,8 @@ def _say(found: RequestDetail, output: Output) -> None:
     head = state_text(found.state)
     head.append(f"  request {found.id}: {found.sentence}")
     output.say(head)
-    output.say(f"because {found.cause}; its limit is {found.cell_limit:,}")
+    before = f", with {found.before:,} asked for before because of the same run" if found.before else ""
+    output.say(f"because {found.cause}; its limit is {found.cell_limit:,}{before}")
     output.table(
         ("asset", "cells", "why", "partitions"),
         [

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from partita.ui.cli import options as o
-from partita.ui.cli.output import Output, ago, counts_text, state_text, utc_now
+from partita.ui.cli.output import Output, ago, counts_text, error_line, state_text, utc_now
 from partita.ui.cli.problems import UsageProblem
 
 if TYPE_CHECKING:
@@ -35,24 +35,26 @@ def list_runs(
     context: typer.Context,
     *,
     state: Annotated[str | None, typer.Option("--state", help="running, success, failed or cancelled.")] = None,
+    tag: Annotated[list[str], typer.Option("--tag", help="NAME=VALUE; repeatable: runs with all of them.")] = [],  # noqa: B006
     limit: o.Limit = 20,
     as_json: o.Json = False,
 ) -> None:
     """The newest runs; `show ID` and `cancel ID` for one."""
     if context.invoked_subcommand is not None:
         return
+    from partita.ui.api.services.words import tags_of
     from partita.ui.cli.session import session
 
-    output = Output(json=as_json)
+    output, tags = Output(json=as_json), tags_of(tag)
     o.known_state(state, RUN_STATES)
     with session() as opened:
-        found = opened.services.runs.page(state=state, limit=limit)
+        found = opened.services.runs.page(state=state, tags=tags, limit=limit)
         if as_json:
             output.value(found)
             return
         now = utc_now()
         output.table(
-            ("id", "state", "cells", "tasks", "why", "assets", "created"),
+            ("id", "state", "cells", "tasks", "why", "assets", "tags", "created"),
             [_run_row(one, ago(one.created_at, now)) for one in found.runs],
             empty="No runs. Make one: partita materialize SELECTION",
         )
@@ -70,6 +72,7 @@ def _run_row(one: RunSummary, created: str) -> tuple[str | Text, ...]:
         str(one.task_count),
         one.cause.kind,
         assets,
+        ", ".join(f"{name}={value}" for name, value in one.tags.items()) or "–",
         created,
     )
 
@@ -92,6 +95,8 @@ def show_run(
             output.value({"run": detail, "tasks": tasks})
             return
         _say_run(detail, output)
+        for wait in detail.waits:
+            output.say(f"  {wait.side}: {wait.text}")
         output.table(
             ("task", "step", "partitions", "state", "attempt", "why or error"),
             [_task_row(row) for row in tasks.tasks],
@@ -102,17 +107,23 @@ def show_run(
 
 
 def _say_run(summary: RunSummary, output: Output) -> None:
+    from partita.ui.api.models import RunDetail
     from partita.ui.api.services.run_views import cells_text
 
     head = state_text(summary.state)
     head.append(f"  run {summary.id}: {summary.cause.text}")
     output.say(head)
+    if summary.tags:
+        output.say("tags: " + ", ".join(f"{name}={value}" for name, value in summary.tags.items()))
     output.say(cells_text(summary.cells))
     output.say(counts_text(summary.tallies))
+    if isinstance(summary, RunDetail) and summary.times_out_at is not None:
+        said = "timed out" if summary.timed_out_at is not None else "times out"
+        output.say(f"{said} at {summary.times_out_at:%Y-%m-%d %H:%M:%S} UTC")
 
 
 def _task_row(row: TaskRow) -> tuple[str | Text, ...]:
-    why = row.reason.text if row.reason is not None else (row.error or "").strip().rpartition("\n")[2]
+    why = row.reason.text if row.reason is not None else error_line(row.error)
     attempt = f"{row.attempt_number}/{row.max_attempts}"
     state = "unchanged" if row.outcome == "unchanged" else row.state
     return str(row.id), row.step, row.partitions_text, state_text(state), attempt, row.outcome_text or why
@@ -120,7 +131,11 @@ def _task_row(row: TaskRow) -> tuple[str | Text, ...]:
 
 @runs.command("cancel")
 def cancel_run(
-    run_id: Annotated[int, typer.Argument(metavar="ID")], *, yes: o.Yes = False, as_json: o.Json = False
+    run_id: Annotated[int, typer.Argument(metavar="ID")],
+    *,
+    reason: o.Why = "",
+    yes: o.Yes = False,
+    as_json: o.Json = False,
 ) -> None:
     """Cancel what has not started, and ask what runs to stop."""
     from partita.ui.cli.session import session
@@ -134,8 +149,9 @@ def cancel_run(
             if as_json:
                 output.value(summary)
             return
+        output.say(opened.services.runs.cancel_preview(run_id).sentence)
         output.confirm(f"Cancel run {run_id}?", yes=yes)
-        summary = opened.services.runs.cancel(run_id)
+        summary = opened.services.runs.cancel(run_id, reason)
         if as_json:
             output.value(summary)
         else:

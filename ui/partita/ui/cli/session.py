@@ -45,11 +45,15 @@ def configuration() -> Config:
 @contextmanager
 def session() -> Iterator[Session]:
     """Opens the deployment; the embedded Postgres is started when nothing runs yet."""
-    from partita.core.duties.values import Channel
-    from partita.core.runtime.deployment import Deployment
-    from partita.ui.api.services import services_of
+    from partita.core import starting
 
-    config = configuration()
+    with starting.imports():
+        from partita.core.alerts import Routing
+        from partita.core.duties.channels import Channel
+        from partita.core.runtime.deployment import Deployment
+        from partita.ui.api.services import services_of
+
+        config = configuration()
     changed = threading.Event()
     with Deployment(config) as deployment:
         deployment.hub.subscribe([Channel.EVENT], changed.set)
@@ -61,6 +65,7 @@ def session() -> Iterator[Session]:
             on_wake=lambda callback: None,
             who=who(),
             kind="cli",
+            routing=Routing.of(config),
         )
         yield Session(config, services, changed)
 

@@ -5,16 +5,19 @@ Owns the order show → ask → launch → wait. Every one of them prints the pl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from partita.ui.cli import options as o
-from partita.ui.cli.output import Output, ago, counts_text, plain, state_text, utc_now
-from partita.ui.cli.problems import FAILED
+from partita.ui.cli.output import Output, plain
+from partita.ui.cli.problems import FAILED, UsageProblem
 
 if TYPE_CHECKING:
-    from partita.ui.api.models import BackfillView, LaunchView, PlanRequest
+    from collections.abc import Mapping
+
+    from partita.ui.api.models import LaunchView, PlanRequest
     from partita.ui.api.services.plans import Preview
     from partita.ui.cli.session import Session
 
@@ -24,7 +27,6 @@ backfills = typer.Typer(no_args_is_help=True, help="Ranges of partitions, with a
 def register(app: typer.Typer) -> None:
     app.command()(plan)
     app.command()(materialize)
-    app.add_typer(backfills, name="backfill")
 
 
 def plan(
@@ -75,13 +77,19 @@ def materialize(
     upstream: o.Upstream = False,
     downstream: o.Downstream = False,
     param: o.Param = [],  # noqa: B006 - Typer's form of "none given"; never changed
+    lane: o.Lane = None,
+    tag: o.Tag = [],  # noqa: B006 - Typer's form of "none given"; never changed
+    timeout: o.Timeout = None,
     yes: o.Yes = False,
     detach: o.Detach = False,
     as_json: o.Json = False,
 ) -> None:
     """Plan, ask, run, and wait for the end. Exit code 1 when the run fails, or when everything asked for is blocked."""
+    from partita.ui.api.services.words import tags_of
+
     asked = o.Asked(selection, partitions, partition, lower, upper, mode, upstream, downstream, param)
-    _act(asked, intent="run", yes=yes, detach=detach, output=Output(json=as_json))
+    said = {"lane": lane, "timeout_s": o.seconds_of(timeout, "--timeout"), "tags": tags_of(tag)}
+    _act(asked, intent="run", yes=yes, detach=detach, output=Output(json=as_json), said=said)
 
 
 @backfills.command("create")
@@ -98,68 +106,35 @@ def backfill_create(
     max_active: Annotated[
         int | None, typer.Option("--max-active", min=1, help="At most so many tasks queued or running at once.")
     ] = None,
+    priority: Annotated[
+        int, typer.Option("--priority", help="Higher goes first among backfills.", min=-1000, max=1000)
+    ] = 0,
+    order: Annotated[str, typer.Option("--order", help="oldest or newest partitions first.")] = "oldest",
     name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None,
+    lane: o.Lane = None,
+    tag: o.Tag = [],  # noqa: B006 - Typer's form of "none given"; never changed
+    timeout: o.Timeout = None,
     yes: o.Yes = False,
     detach: o.Detach = False,
     as_json: o.Json = False,
 ) -> None:
     """Materialize a range: what is missing, failed or stale in it. Waits for the end unless --detach."""
+    from partita.ui.api.services.words import tags_of
+
     asked = o.Asked(selection, partitions, None, lower, upper, mode, upstream, downstream, param)
     output = Output(json=as_json)
-    _act(asked, intent="backfill", yes=yes, detach=detach, output=output, name=name, max_active=max_active)
-
-
-@backfills.command("list")
-def backfill_list(*, limit: o.Limit = 20, as_json: o.Json = False) -> None:
-    """The newest backfills."""
-    from partita.ui.cli.session import session
-
-    output = Output(json=as_json)
-    with session() as opened:
-        found = opened.services.runs.backfills(limit=limit)
-        if as_json:
-            output.value(found)
-            return
-        now = utc_now()
-        output.table(
-            ("id", "name", "state", "selection", "partitions", "cells", "created"),
-            [
-                (str(one.id), one.name, state_text(one.state), one.selection, one.partitions_text,
-                 str(sum(asset.total for asset in one.progress)), ago(one.created_at, now))
-                for one in found.backfills
-            ],
-            empty="No backfills. Make one: partita backfill create SELECTION --from KEY --to KEY",
-        )  # fmt: skip
-
-
-@backfills.command("show")
-def backfill_show(backfill_id: Annotated[int, typer.Argument(metavar="ID")], *, as_json: o.Json = False) -> None:
-    """One backfill with its progress by asset."""
-    from partita.ui.cli.session import session
-
-    output = Output(json=as_json)
-    with session() as opened:
-        _say_backfill(opened.services.runs.backfill(backfill_id), output)
-
-
-@backfills.command("cancel")
-def backfill_cancel(
-    backfill_id: Annotated[int, typer.Argument(metavar="ID")], *, yes: o.Yes = False, as_json: o.Json = False
-) -> None:
-    """Cancel what has not started, and ask what runs to stop."""
-    from partita.ui.cli.session import session
-
-    output = Output(json=as_json)
-    with session() as opened:
-        found = opened.services.runs.backfill(backfill_id)
-        if found.state != "running":
-            output.err.print(f"backfill {found.id} has ended: there is nothing to cancel", highlight=False)
-            _say_backfill(found, output)
-            return
-        if not as_json:
-            _say_backfill(found, output)
-        output.confirm(f"Cancel backfill {found.id} ({found.name})?", yes=yes)
-        _say_backfill(opened.services.runs.cancel_backfill(backfill_id), output)
+    if order not in ("oldest", "newest"):
+        raise UsageProblem(f"--order {order!r} is not known", rule="it is oldest or newest", fix="--order oldest")
+    said = {
+        "name": name,
+        "max_active": max_active,
+        "priority": priority,
+        "order": order,
+        "lane": lane,
+        "timeout_s": o.seconds_of(timeout, "--timeout"),
+        "tags": tags_of(tag),
+    }
+    _act(asked, intent="backfill", yes=yes, detach=detach, output=output, said=said)
 
 
 def _act(
@@ -169,30 +144,36 @@ def _act(
     yes: bool,
     detach: bool,
     output: Output,
-    name: str | None = None,
-    max_active: int | None = None,
+    said: Mapping[str, Any],
 ) -> None:
-    from partita.core.planner import blocked_summary
-    from partita.ui.api.models import LaunchRequest
     from partita.ui.cli.session import session
 
     request = _request(asked, intent)
     with session() as opened:
-        preview = _preview(opened, request, output)
-        if preview.plan.empty:
-            if output.json:
-                output.value({"plan": preview.view(), "run": None, "backfill_id": None})
-            if preview.plan.blocked:
-                # Asked for and not made: a script that goes on as if it were there would be wrong.
-                output.err.print(f"nothing can run: {blocked_summary(preview.plan)}", soft_wrap=True)
-                raise typer.Exit(FAILED)
-            return
-        count = preview.plan.cell_count
-        output.confirm(f"Materialize {count} {'cell' if count == 1 else 'cells'}?", yes=yes)
-        launched = opened.services.plans.launch(
-            preview.plan_id, LaunchRequest(confirm_cells=count, name=name, max_active=max_active)
-        )
-        _wait(opened, preview, launched, detach=detach, output=output)
+        preview = _preview(opened, request, output, limited=said.get("max_active") is not None)
+        launch_shown(opened, preview, said, yes=yes, detach=detach, output=output)
+
+
+def launch_shown(
+    opened: Session, preview: Preview, said: Mapping[str, Any], *, yes: bool, detach: bool, output: Output
+) -> None:
+    """Asks about a plan that was just shown, launches it with what is `said` of it (fields of LaunchRequest), and waits."""
+    from partita.core.planner import blocked_summary
+    from partita.ui.api.models import LaunchRequest
+
+    if preview.plan.empty:
+        if output.json:
+            output.value({"plan": preview.view(), "run": None, "backfill_id": None})
+        if preview.plan.blocked:
+            # Asked for and not made: a script that goes on as if it were there would be wrong.
+            output.err.print(f"nothing can run: {blocked_summary(preview.plan)}", soft_wrap=True)
+            raise typer.Exit(FAILED)
+        return
+    count = preview.plan.cell_count
+    again = " again" if preview.plan.request.mode == ("all",) else ""
+    output.confirm(f"Materialize {count} {'cell' if count == 1 else 'cells'}{again}?", yes=yes)
+    launched = opened.services.plans.launch(preview.plan_id, LaunchRequest(confirm_cells=count, **said))
+    _wait(opened, preview, launched, detach=detach, output=output)
 
 
 def _wait(opened: Session, preview: Preview, launched: LaunchView, *, detach: bool, output: Output) -> None:
@@ -224,35 +205,27 @@ def _request(asked: o.Asked, intent: str) -> PlanRequest:
     return PlanRequest.model_validate(asked.request(intent))
 
 
-def _preview(opened: Session, request: PlanRequest, output: Output, *, tree: bool = False) -> Preview:
-    from partita.core.planner import render_text
-
+def _preview(
+    opened: Session, request: PlanRequest, output: Output, *, tree: bool = False, limited: bool = False
+) -> Preview:
     preview = opened.services.plans.preview(request)
-    text = render_text(preview.plan, preview.catalog, "tree" if tree else "table", width=output.width)
-    if output.json:
-        output.err.print(
-            text, soft_wrap=True
-        )  # stdout is for the value alone, and the plan is shown before anything acts
-    else:
-        output.say(text)
+    if not preview.catalog.assets:  # "nothing to do" would pass for done
+        raise UsageProblem(
+            "no asset is known yet",
+            rule="there is nothing to plan before a code location has been loaded",
+            fix="start its server (`partita dev` starts all); `partita locations` says what does not load",
+        )
+    say_plan(preview, output, tree=tree, limited=limited)
     return preview
 
 
-def _say_backfill(found: BackfillView, output: Output) -> None:
-    from partita.ui.api.services.words import seconds_text
+def say_plan(preview: Preview, output: Output, *, tree: bool = False, limited: bool = False) -> None:
+    """On stderr under --json: stdout is for the value alone, and the plan is shown before anything acts. `limited`: it is
+    launched with a limit of tasks at once."""
+    from partita.core.planner import render_text
 
+    text = render_text(preview.plan, preview.catalog, "tree" if tree else "table", width=output.width, limited=limited)
     if output.json:
-        output.value(found)
-        return
-    head = state_text(found.state)
-    head.append(f"  backfill {found.id} {found.name}: {found.selection} {found.partitions_text}")
-    output.say(head)
-    if found.max_active is not None:
-        output.say(f"at most {found.max_active} tasks at once")
-    if found.eta_s is not None:
-        output.say(f"about {seconds_text(found.eta_s)} left at the speed so far")
-    output.table(
-        ("asset", "cells", "states"),
-        [(one.asset, str(one.total), counts_text(one.counts)) for one in found.progress],
-        empty="It has no tasks of its own: other runs make its cells.",
-    )
+        output.err.print(text, soft_wrap=True)
+    else:
+        output.say(text)

@@ -6,6 +6,7 @@ import type { Accepted, AcceptPreview } from "../../api/types";
 import { CopyButton } from "../../design/Copy";
 import { Problem } from "../../design/Feedback";
 import { plural } from "../../lib/format";
+import { reasonOption } from "../../lib/shell";
 import { CodeChanges } from "./CodeChanges";
 
 type Asked = { selection: string; partitions: string };
@@ -95,7 +96,7 @@ function Confirm({ asked, shown, onAgain, onClose, onDone }: ConfirmProps) {
     onSuccess: onDone,
   });
   const ready = reason.trim() !== "";
-  const cli = `partita accept '${asked.selection}' --partitions '${asked.partitions}' --reason '${reason.trim() || "why"}'`;
+  const cli = `partita accept '${asked.selection}' --partitions '${asked.partitions}'${reasonOption(reason.trim() || "why")}`;
   return (
     <form
       className="accept"

@@ -10,9 +10,12 @@ import { KeysSection } from "../../keys/KeysSection";
 import { PartitionStrip, SingleCell } from "../../strip/PartitionStrip";
 import { SelectionBar } from "../../strip/SelectionBar";
 import type { Window } from "../../strip/zoom";
+import { AssetPause } from "../Pause";
 import { CellPanel } from "./CellPanel";
 import { Definition, Facts } from "./Facts";
+import { Freshness } from "./Freshness";
 import { PartitionList } from "./PartitionList";
+import { isSchemeChoice, SchemeChange } from "./SchemeChange";
 import { Standing } from "./Standing";
 import { VerdictLine } from "./VerdictLine";
 import "./asset.css";
@@ -45,6 +48,8 @@ function AssetPage({ assetKey }: { assetKey: string }) {
         <h1 className="mono asset-title">{assetKey}</h1>
         <CopyButton text={assetKey} what="Copy asset key" />
         {query.data && <Badges asset={query.data} />}
+        <span className="grow" />
+        {query.data && !query.data.external && <AssetPause assetKey={query.data.key} />}
       </header>
       <Loaded
         query={query}
@@ -65,8 +70,8 @@ function Badges({ asset }: { asset: AssetDetail }) {
     <span className="row wrap">
       {asset.external && <span className="tag">external</span>}
       {asset.automation && (
-        <span className="tag" data-tip="Materialized by automation">
-          {asset.automation.type}
+        <span className="tag" data-tip="Asked for without a person, when this holds">
+          {asset.automation.condition}
         </span>
       )}
       {asset.kinds.map((kind) => (
@@ -99,6 +104,13 @@ function Body({ asset }: { asset: AssetDetail }) {
       <div className="asset-main">
         <VerdictLine asset={asset} />
         <Standing asset={asset} partitions={partitioned ? text : ""} />
+        {!asset.external && (
+          <SchemeChange
+            asset={asset}
+            choice={isSchemeChoice(search.scheme) ? search.scheme : null}
+            onChoice={(scheme) => patch({ scheme: scheme ?? undefined })}
+          />
+        )}
         {asset.load_error && (
           <Problem
             error={
@@ -160,6 +172,7 @@ function Body({ asset }: { asset: AssetDetail }) {
             </p>
           )}
         </section>
+        <Freshness assetKey={asset.key} />
         {schemesOf(asset).map((scheme) => (
           <KeysSection
             key={scheme}

@@ -1,21 +1,24 @@
 // One cell: state and why, what is published, its attempts, the inputs it read, the checks it passed.
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { post } from "../../api/client";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { cell as cellQuery } from "../../api/queries";
-import type { CellDetail, Plan } from "../../api/types";
+import type { CellDetail } from "../../api/types";
 import { CopyButton } from "../../design/Copy";
-import { Loaded, Problem, Skeleton } from "../../design/Feedback";
+import { Loaded, Skeleton } from "../../design/Feedback";
 import { Icon } from "../../design/Icon";
 import { StateChip } from "../../design/StateChip";
 import { StateGlyph } from "../../design/StateGlyph";
 import { Elapsed, Time } from "../../design/Time";
 import { useZone } from "../../lib/clock";
 import { count, recordText, shortHash, wall } from "../../lib/format";
-import { planSearch, requestFrom } from "../../plan/request";
+import { usePlanPreview } from "../../plan/preview";
+import { planSearch } from "../../plan/request";
 import { productText, quoteKey } from "../../strip/text";
+import { Answer } from "../run/Answer";
 import { Accept } from "./Accept";
+import { ByHand } from "./ByHand";
 import { CodeChanges } from "./CodeChanges";
+import { Condition } from "./Condition";
 
 const ACCEPTABLE = new Set(["stale_code", "stale_dependencies"]);
 
@@ -72,9 +75,10 @@ function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
             run {cell.open_task.run_id}
           </Link>{" "}
           is {cell.open_task.state.replaceAll("_", " ")}
-          {cell.open_task.reason && `: ${cell.open_task.reason.text}`}.
+          {cell.open_task.reason && cell.open_task.state !== "awaiting_input" && `: ${cell.open_task.reason.text}`}.
         </p>
       )}
+      {cell.open_task?.state === "awaiting_input" && <Answer taskId={cell.open_task.id} />}
       {cell.reasons.length > 0 && (
         <ul className="reasons">
           {cell.reasons.map((reason) => (
@@ -86,6 +90,12 @@ function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
                 </>
               ) : (
                 reason.text
+              )}
+              {typeof reason.evidence?.request === "number" && (
+                <Link className="link" to="/automation" search={{ request: String(reason.evidence.request) }}>
+                  {" "}
+                  Look at request {reason.evidence.request}
+                </Link>
               )}
               {reason.upstream && (
                 <Link
@@ -110,6 +120,7 @@ function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
       />
       <Window cell={cell} />
       <Published cell={cell} />
+      {!external && <Condition assetKey={cell.key} partitions={selectionOfCell(cell)} />}
       <Attempts cell={cell} />
       <Inputs cell={cell} />
       {cell.checks.length > 0 && (
@@ -126,6 +137,14 @@ function Detail({ cell, external }: { cell: CellDetail; external: boolean }) {
           ))}
         </section>
       )}
+      {!external && cell.state !== "removed" && (
+        <ByHand
+          key={`by hand ${cell.key} ${cell.partition}`}
+          selection={`"${cell.key}"`}
+          partitions={selectionOfCell(cell) ?? "all"}
+          published={cell.published !== null}
+        />
+      )}
     </div>
   );
 }
@@ -138,11 +157,7 @@ export function selectionOfCell(cell: Pick<CellDetail, "partition" | "dimensions
 }
 
 function PlanOne({ cell }: { cell: CellDetail }) {
-  const navigate = useNavigate();
-  const preview = useMutation({
-    mutationFn: (search: ReturnType<typeof planSearch>) => post<Plan>("/plans", requestFrom(search)),
-    onSuccess: (plan, search) => navigate({ to: "/plan", search: { ...search, id: String(plan.id) } }),
-  });
+  const { preview, refused } = usePlanPreview();
   const done = cell.state === "fresh" || cell.state === "unchanged";
   return (
     <>
@@ -150,7 +165,7 @@ function PlanOne({ cell }: { cell: CellDetail }) {
         type="button"
         className="btn small"
         onClick={() =>
-          preview.mutate(
+          preview(
             planSearch({
               selection: cell.key,
               partitions: selectionOfCell(cell),
@@ -162,7 +177,7 @@ function PlanOne({ cell }: { cell: CellDetail }) {
       >
         {done ? "Plan to make it again" : "Plan this partition"}
       </button>
-      {preview.error && <Problem error={preview.error} />}
+      {refused}
     </>
   );
 }

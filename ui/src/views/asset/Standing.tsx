@@ -31,6 +31,8 @@ function HeldBack({ assetKey }: { assetKey: string }) {
   const zone = useZone();
   const holder = data?.path.at(-1);
   if (!data || !holder) return null;
+  // Of an asset that reaches no instant and is held back by itself nothing is said that its counts do not say.
+  if (!data.reaches && holder.key === assetKey) return null;
   const through = data.path.slice(1, -1);
   return (
     <p className="mid" data-testid="held-back">

@@ -81,6 +81,7 @@ function Preview({ id }: { id: number }) {
         <div className="held-body">
           <p className="mid">
             Because {request.cause}
+            {request.before > 0 && `; with ${plural(request.before, "cell")} asked for before because of the same run`}
             {request.merged > 1 && `; ${plural(request.merged, "request")} in one`}. Expires{" "}
             <Time at={request.expires_at} /> unless it changes.
           </p>

@@ -1,4 +1,5 @@
 // One run: what for, how far, its tasks on a time axis, and below them the log of the chosen task.
+
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useState } from "react";
@@ -6,6 +7,7 @@ import { run as runQuery, runTasks } from "../../api/queries";
 import type { RunDetail } from "../../api/types";
 import { CopyButton } from "../../design/Copy";
 import { Loaded, Skeleton } from "../../design/Feedback";
+import { FilterChip } from "../../design/FilterChip";
 import { Pager } from "../../design/Pager";
 import { StateChip } from "../../design/StateChip";
 import { StateGlyph } from "../../design/StateGlyph";
@@ -14,6 +16,7 @@ import { Elapsed, Time } from "../../design/Time";
 import { count, plural, shortHash } from "../../lib/format";
 import { useStateFavicon } from "../../lib/title";
 import { CancelButton } from "../CancelButton";
+import { RunTags } from "../RunTable";
 import { TaskGrid } from "./TaskGrid";
 import { TaskList } from "./TaskList";
 import { TaskPanel } from "./TaskPanel";
@@ -77,6 +80,17 @@ function Header({ run }: { run: RunDetail }) {
         <p className="run-cause" data-tip={run.cause.text.length > 160 ? run.cause.text : undefined}>
           {run.cause.text}
         </p>
+        <RunTags tags={run.tags} />
+        {Object.keys(run.params).length > 0 && (
+          <p className="row wrap" data-testid="run-params">
+            <span className="quiet">Params</span>
+            {Object.entries(run.params).map(([name, value]) => (
+              <code key={name}>
+                {name}={JSON.stringify(value)}
+              </code>
+            ))}
+          </p>
+        )}
         <p className="row wrap wide quiet">
           <span>
             {run.cause.by ? `By ${run.cause.by}` : run.cause.kind}, <Time at={run.created_at} />
@@ -84,6 +98,17 @@ function Header({ run }: { run: RunDetail }) {
           <span>
             Took <Elapsed from={run.started_at} to={run.finished_at} />
           </span>
+          {run.timed_out_at ? (
+            <span className="tone-red">
+              Timed out <Time at={run.timed_out_at} />
+            </span>
+          ) : (
+            run.times_out_at && (
+              <span>
+                Stopped at <Time at={run.times_out_at} /> at the latest
+              </span>
+            )
+          )}
           <span data-testid="run-cells">
             {count(run.cells.published)} published
             {run.cells.unchanged > 0 && `, ${count(run.cells.unchanged)} unchanged`}
@@ -97,10 +122,46 @@ function Header({ run }: { run: RunDetail }) {
             </span>
           ))}
         </p>
+        {run.waits.length > 0 && (
+          <ul className="run-waits" data-testid="run-waits">
+            {run.waits.map((wait) => (
+              <li key={`${wait.state}${wait.code}${wait.run}`} data-side={wait.side}>
+                <StateGlyph state={wait.state === "in_progress" ? "running" : wait.state} />
+                <span className="quiet run-wait-side">{SIDES[wait.side]}</span>
+                <span>{wait.text}</span>
+                {wait.task !== null && (
+                  <Link
+                    className="link"
+                    to="/runs/$runId"
+                    params={{ runId: String(run.id) }}
+                    search={{ task: String(wait.task) }}
+                  >
+                    Look at one
+                  </Link>
+                )}
+                {wait.run !== null && (
+                  <Link className="link" to="/runs/$runId" params={{ runId: String(wait.run) }}>
+                    Run {wait.run}
+                  </Link>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
       </div>
     </>
   );
 }
+
+// Stuck in scheduled means limits, stuck in queued means workers.
+const SIDES: Record<RunDetail["waits"][number]["side"], string> = {
+  limits: "limits",
+  workers: "workers",
+  upstream: "upstream",
+  time: "time",
+  outside: "outside",
+  person: "a person",
+};
 
 function Page({ run }: { run: RunDetail }) {
   const search = useSearch({ from: "/runs/$runId" });
@@ -135,17 +196,15 @@ function Page({ run }: { run: RunDetail }) {
       <div className="run-filters">
         <fieldset className="chips" aria-label="Filter tasks by state">
           {ranked(run.tallies).map(([state, n]) => (
-            <button
+            <FilterChip
               key={state}
-              type="button"
-              className="chip boxed"
-              aria-pressed={search.state === state}
-              onClick={() => patch({ state: search.state === state ? undefined : state })}
+              picked={search.state === state}
+              onPick={() => patch({ state: search.state === state ? undefined : state })}
+              glyph={state}
+              n={n}
             >
-              <StateGlyph state={state} />
-              <span className="n">{count(n)}</span>
               {wordOf(state)}
-            </button>
+            </FilterChip>
           ))}
         </fieldset>
         {run.asset_keys.length > 1 && (

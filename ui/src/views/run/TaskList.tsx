@@ -197,7 +197,13 @@ function Row({ task, top, domain, now, chosen, critical, onSelect }: RowProps) {
           const width = share(domain, bar.to) - left;
           if (width <= 0 && (bar.to < domain.from || bar.from > domain.to)) return null;
           const what =
-            bar.kind === "queue" ? "Waited" : bar.kind === "backoff" ? "Paused before the retry" : wordOf(bar.state);
+            bar.state === "deferred" && bar.kind !== "run"
+              ? "Waits for something outside"
+              : bar.kind === "queue"
+                ? "Waited"
+                : bar.kind === "backoff"
+                  ? "Paused before the retry"
+                  : wordOf(bar.state);
           return (
             // biome-ignore lint/a11y/useKeyWithClickEvents: attempts are reachable as tabs of the log panel
             // biome-ignore lint/a11y/noStaticElementInteractions: see above

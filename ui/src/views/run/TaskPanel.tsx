@@ -1,18 +1,25 @@
 // The chosen task: its attempts as tabs, why it is where it is, and its log.
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { post } from "../../api/client";
 import { task as taskQuery } from "../../api/queries";
-import type { TaskDetail } from "../../api/types";
+import type { TaskDetail, TaskRerun } from "../../api/types";
 import { CopyButton } from "../../design/Copy";
-import { Loaded, Skeleton } from "../../design/Feedback";
+import { Loaded, Problem, Skeleton } from "../../design/Feedback";
 import { Icon } from "../../design/Icon";
 import { StateChip } from "../../design/StateChip";
 import { StateGlyph } from "../../design/StateGlyph";
 import { Elapsed, Time } from "../../design/Time";
 import { count } from "../../lib/format";
 import { LogPanel } from "../../log/LogPanel";
+import { planSearch } from "../../plan/request";
+import { CancelButton } from "../CancelButton";
+import { Answer } from "./Answer";
 import { taskState } from "./TaskList";
 
 export type RunSearch = { task?: string; attempt?: string; line?: string; q?: string; level?: string };
+
+const SAID_ELSEWHERE = new Set(["running", "awaiting_input"]);
 
 type Props = { taskId: number; search: RunSearch; onPatch: (change: RunSearch) => void; onClose: () => void };
 
@@ -24,6 +31,40 @@ export function TaskPanel({ taskId, search, onPatch, onClose }: Props) {
         {(task) => <Panel task={task} search={search} onPatch={onPatch} onClose={onClose} />}
       </Loaded>
     </section>
+  );
+}
+
+function Rerun({ task }: { task: TaskDetail }) {
+  const navigate = useNavigate();
+  const preview = useMutation({
+    mutationFn: (downstream: boolean) => post<TaskRerun>(`/tasks/${task.id}/rerun`, { downstream }),
+    onSuccess: ({ plan, selection, partitions, downstream }) =>
+      navigate({
+        to: "/plan",
+        search: {
+          id: String(plan.id),
+          ...planSearch({ selection, partitions: partitions ?? undefined, as: "run", mode: ["all"], downstream }),
+        },
+      }),
+  });
+  return (
+    <div className="task-why row wrap">
+      <button
+        type="button"
+        className="btn small"
+        data-testid="rerun-task"
+        aria-busy={preview.isPending}
+        onClick={() => !preview.isPending && preview.mutate(false)}
+      >
+        <Icon name="reload" size={14} />
+        Preview running this task again
+      </button>
+      <button type="button" className="btn bare small" onClick={() => !preview.isPending && preview.mutate(true)}>
+        With what depends on it
+      </button>
+      <CopyButton text={`partita tasks rerun ${task.id}`} what="Copy as CLI" />
+      {preview.error && <Problem error={preview.error} />}
+    </div>
   );
 }
 
@@ -67,7 +108,14 @@ function Panel({ task, search, onPatch, onClose }: Omit<Props, "taskId"> & { tas
           <Icon name="close" />
         </button>
       </header>
-      {task.reason && task.finished_at === null && task.state !== "running" && (
+      {task.finished_at !== null && <Rerun task={task} />}
+      {task.finished_at === null && (
+        <div className="task-why">
+          <CancelButton path={`/tasks/${task.id}/cancel`} noun="task" what="this task" testid="cancel-task" small />
+        </div>
+      )}
+      {task.state === "awaiting_input" && <Answer taskId={task.id} />}
+      {task.reason && task.finished_at === null && !SAID_ELSEWHERE.has(task.state) && (
         <p className="task-why" data-testid="task-reason">
           {task.reason.text}
           {task.not_before && (

@@ -42,7 +42,7 @@ export function barsOf(task: TaskRow, now: number): Bar[] {
   if (open && !running && waitingSince !== null && waitingSince < now)
     bars.push({
       kind: bars.length === 0 ? "queue" : "backoff",
-      state: bars.length === 0 ? "queued" : "up_for_retry",
+      state: task.state === "deferred" ? "deferred" : bars.length === 0 ? "queued" : "up_for_retry",
       from: waitingSince,
       to: now,
       attempt: null,

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from partita.core.store.encode import pool_set_of, retry_of, to_json
 from partita.core.store.memory.tables import Database, Row
 from partita.core.store.port import Conflict, Violation
-from partita.core.store.values import CellFact, CellRef, Task, TaskState, WaitReason
+from partita.core.store.values import CellFact, CellRef, Task, TaskState, WaitReason, WaitStage
 
 T = TypeVar("T")
 
@@ -31,7 +31,9 @@ def task_of(row: Row) -> Task:
         skip_upstream=row["skip_upstream"],
         pools=pool_set_of(row["pool_set"]),
         lane=row["lane"],
+        fair_key=row["fair_key"],
         priority=row["priority"],
+        critical_path=row["critical_path"],
         conditional=row["conditional"],
         attempt_number=row["attempt_number"],
         user_failures=row["user_failures"],
@@ -47,6 +49,8 @@ def task_of(row: Row) -> Task:
         ready_at=row["ready_at"],
         queued_at=row["queued_at"],
         reason=None if row["reason"] is None else WaitReason(row["reason"]),
+        reason_detail=row["reason_detail"],
+        waits=None if row["waits"] is None else WaitStage(row["waits"]),
     )
 
 
@@ -57,6 +61,8 @@ class MemoryPart:
         self._db = db
         self._now = now
         self.poisoned: str | None = None
+        self._last_event = db.last("event")
+        """Events beyond it are this transaction's own."""
 
     def now(self) -> datetime:
         return self._now
@@ -82,6 +88,9 @@ class MemoryPart:
             consumed_digest=row["consumed_digest"],
             location=row["location"],
             last_outcome=row["last_outcome"],
+            published_at=row["published_at"],
+            version_at=row["version_at"],
+            last_attempt_at=row["last_attempt_at"],
         )
 
     def _append_change(self, cell: CellRef) -> None:

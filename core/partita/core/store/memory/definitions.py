@@ -146,12 +146,24 @@ class DefinitionsPart(MemoryPart):
                 "lease_expires_at": self._now + timedelta(seconds=lease_s),
             }
         )
+        self._serve(server_id)
 
     def renew_code_server(self, server_id: str, lease_s: float) -> bool:
         if server_id not in self._db.code_server:
             return False
         self._db.code_server.change(server_id, lease_expires_at=self._now + timedelta(seconds=lease_s))
+        self._serve(server_id)
         return True
+
+    def _serve(self, server_id: str) -> None:
+        """What it has is not gone."""
+        server = self._db.code_server.rows[server_id]
+        for row in self._db.version_gone:
+            snapshot = self._db.snapshot.get(row["snapshot_id"])
+            if snapshot is None or snapshot["location_id"] != server["location_id"]:
+                continue
+            if snapshot["hash"] in server["versions"]:
+                self._db.version_gone.delete(row["snapshot_id"])
 
     def remove_code_server(self, server_id: str) -> None:
         if server_id in self._db.code_server:
@@ -256,8 +268,19 @@ class DefinitionsPart(MemoryPart):
         if row is not None and row["finished_at"] is None:
             self._db.attempt.put(row | {"pid": pid})
 
-    def put_component(self, component_id: str, kind: str, name: str, pid: int) -> None:
-        self._db.component.put({"id": component_id, "kind": kind, "name": name, "pid": pid, "last_seen_at": self._now})
+    def put_component(
+        self, component_id: str, kind: str, name: str, pid: int, counts: Mapping[str, Any] | None = None
+    ) -> None:
+        self._db.component.put(
+            {
+                "id": component_id,
+                "kind": kind,
+                "name": name,
+                "pid": pid,
+                "last_seen_at": self._now,
+                "counts": as_stored(counts or {}),
+            }
+        )
 
     def remove_component(self, component_id: str) -> None:
         if component_id in self._db.component:

@@ -72,23 +72,28 @@ class DynamicPart(MemoryPart):
 
     def end_keys(self, revision: int, keys: Sequence[EndedKey], by: str) -> None:
         distinct(keys, "end_keys")
-        for one, row in self._there(keys):
+        found = self._found(keys)
+        # As in Postgres, where the constraint refuses the statement before it has counted its rows.
+        for (_, key), row in found.items():
             if revision <= row["revision"]:
-                raise self._violation(f"key {one.key!r} ends at revision {revision}, before it was added")
+                raise self._violation(f"key {key!r} ends at revision {revision}, before it was added")
+        for _, row in self._there(keys):
             self._db.dynamic_key.put(row | {"ended": revision, "ended_at": self._now, "ended_by": clean_text(by)})
 
     def _there(self, keys: Iterable[_K]) -> list[tuple[_K, Row]]:
-        """Each with its row; the keys of one scheme are looked up together."""
+        """Each with its row."""
         wanted = list(keys)
-        rows = {
-            (scheme, row["key"]): row
-            for scheme in {one.scheme for one in wanted}
-            for row in self._db.dynamic_key.find("there", scheme)
-        }
+        rows = self._found(wanted)
         for one in wanted:
             if (one.scheme, one.key) not in rows:
                 raise self._conflict(f"key {one.key!r} of {one.scheme!r} is not there")
         return [(one, rows[one.scheme, one.key]) for one in wanted]
+
+    def _found(self, keys: Iterable[_K]) -> dict[tuple[str, str], Row]:
+        """The rows of those that are there; the keys of one scheme are looked up together."""
+        wanted = {(one.scheme, one.key) for one in keys}
+        rows = (row for scheme in {one for one, _ in wanted} for row in self._db.dynamic_key.find("there", scheme))
+        return {at: row for row in rows if (at := (row["scheme"], row["key"])) in wanted}
 
     def _due(self, row: Row) -> bool:
         return row["expires_at"] is not None and row["expires_at"] <= self._now

@@ -47,6 +47,14 @@ class EventsPart(MemoryPart):
             "created_at": self._now,
         }
 
+    def peek_todo(self, consumer: str, limit: int) -> list[TodoEvent]:
+        rows = [row for row in self._db.event_todo if row["consumer"] == consumer]
+        rows.sort(key=lambda row: (row["created_at"], row["event_id"]))
+        return [
+            TodoEvent(row["event_id"], CellRef(row["asset_id"], row["partition"]), row["run_id"])
+            for row in rows[:limit]
+        ]
+
     def take_todo_skip(self, consumer: str, limit: int) -> list[TodoEvent]:
         rows = [row for row in self._db.event_todo if row["consumer"] == consumer and row["created_at"] <= self._now]
         rows.sort(key=lambda row: (row["created_at"], row["event_id"]))
@@ -75,6 +83,7 @@ class EventsPart(MemoryPart):
                 "state_digest": request.state_digest,
                 "run_id": request.run_id,
                 "cause": as_stored(request.cause),
+                "verdict": None if request.verdict is None else as_stored(request.verdict),
                 "at": self._now,
             }
             if self._db.automation_request.key_of(row) not in self._db.automation_request:

@@ -90,3 +90,19 @@ class IdentityPart(MemoryPart):
                 "became": became,
             }
         )
+
+    def forget_assets(self, ids: Iterable[AssetId]) -> None:
+        wanted = set(ids)
+        db = self._db
+        alerts = {row["id"] for row in db.alert if row["asset_id"] in wanted}
+        for item in db.notice_item:
+            if item["alert_id"] in alerts:
+                db.notice_item.delete(db.notice_item.key_of(item))
+        for table in (
+            db.cell, db.cell_page, db.cell_change, db.former_cell, db.kept_cell, db.accepted_cell, db.check_result,
+            db.automation_request, db.automation_clock, db.deadline, db.event_todo, db.pause,
+            db.alert_signal, db.alert, db.freshness, db.late_span,
+        ):  # fmt: skip
+            for row in table:
+                if row["asset_id"] in wanted:
+                    table.delete(table.key_of(row))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
+from datetime import timedelta
 
 from partita.core.store.encode import as_stored, clean_text, pool_set_text
 from partita.core.store.memory.base import MemoryPart, distinct
 from partita.core.store.memory.tables import Row
 from partita.core.store.values import (
-    BackfillId,
     CellCause,
     CellRef,
     NewRun,
@@ -18,9 +17,11 @@ from partita.core.store.values import (
     NewTaskCell,
     RunId,
     TaskId,
+    TaskState,
+    waits_for,
 )
 
-_CELL_FACTS = (
+CELL_FACTS = (
     "data_version",
     "fingerprint_id",
     "dependency_hash_id",
@@ -36,6 +37,9 @@ _CELL_FACTS = (
     "last_attempt_at",
     "last_error",
 )
+
+
+_REASON_AT_LAUNCH = {TaskState.DEFERRED: "waiting_for", TaskState.AWAITING_INPUT: "approval"}
 
 
 class LaunchPart(MemoryPart):
@@ -74,9 +78,12 @@ class LaunchPart(MemoryPart):
                 "created_at": self._now,
                 "finished_at": None,
                 "cancel_requested_at": None,
+                "cancelled_from": None,
                 "tallies": {},
                 "task_count": run.task_count,
                 "keys_revision": run.keys_revision,
+                "times_out_at": None if run.timeout_s is None else self._now + timedelta(seconds=run.timeout_s),
+                "timed_out_at": None,
             }
         )
         for location_id, snapshot_id in run.pins:
@@ -91,6 +98,7 @@ class LaunchPart(MemoryPart):
             self._db.task.put(self._task_row(run_id, task))
 
     def _task_row(self, run_id: RunId, task: NewTask) -> Row:
+        waits = waits_for(task.waiting_on, task.past) if task.state is TaskState.NONE else None
         return {
             "id": task.id,
             "run_id": run_id,
@@ -107,7 +115,9 @@ class LaunchPart(MemoryPart):
             "skip_upstream": 0,
             "pool_set": pool_set_text(task.pools),
             "lane": task.lane,
+            "fair_key": clean_text(task.fair_key),
             "priority": task.priority,
+            "critical_path": task.critical_path,
             "wave": task.wave,
             "conditional": task.conditional,
             "attempt_number": 0,
@@ -119,13 +129,14 @@ class LaunchPart(MemoryPart):
             "worker_id": None,
             "attempt_id": None,
             "fence": 0,
-            "reason": "upstream" if task.state == "none" else None,
-            "reason_detail": {"waiting_on": task.waiting_on} if task.state == "none" else None,
+            "reason": waits[0].value if waits is not None else _REASON_AT_LAUNCH.get(task.state),
+            "reason_detail": dict(waits[1]) if waits is not None else None,
             "error": None,
             "cell_count": task.cell_count,
             "cancel_requested": False,
+            "waits": None if task.waits is None else task.waits.value,
             "created_at": self._now,
-            "ready_at": self._now if task.state == "scheduled" else None,
+            "ready_at": self._now if task.state in ("scheduled", "deferred", "awaiting_input") else None,
             "queued_at": None,
             "started_at": None,
             "finished_at": None,
@@ -170,7 +181,7 @@ class LaunchPart(MemoryPart):
             "window_end": end,
             "fence": 0,
         }
-        self._db.cell.put(row | dict.fromkeys(_CELL_FACTS))
+        self._db.cell.put(row | dict.fromkeys(CELL_FACTS))
 
     def insert_causes(self, causes: Iterable[CellCause]) -> None:
         for cause in causes:
@@ -194,21 +205,3 @@ class LaunchPart(MemoryPart):
                     cell = CellRef(row["asset_id"], row["partition"])
                     taken.append(CellCause(cell, row["task_id"], row["run_id"], True))
         return taken
-
-    def insert_backfill(
-        self, name: str, request: Mapping[str, Any], max_active: int | None, created_by: str
-    ) -> BackfillId:
-        backfill_id = BackfillId(self._db.next("backfill"))
-        self._db.backfill.put(
-            {
-                "id": backfill_id,
-                "name": clean_text(name),
-                "state": "running",
-                "request": as_stored(request),
-                "max_active": max_active,
-                "created_by": clean_text(created_by),
-                "created_at": self._now,
-                "finished_at": None,
-            }
-        )
-        return backfill_id

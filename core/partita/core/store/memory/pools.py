@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from partita.core.store.encode import pool_set_of
 from partita.core.store.memory.base import MemoryPart
-from partita.core.store.values import UNLIMITED_SLOTS, LocationId, Pool, PoolUse, TaskId
+from partita.core.store.memory.tables import Row
+from partita.core.store.values import UNLIMITED_SLOTS, LocationId, Party, PausedBy, Pool, PoolUse, TaskId
 
 
 class PoolsPart(MemoryPart):
@@ -15,10 +16,15 @@ class PoolsPart(MemoryPart):
 
     def lock_pools_skip(self, names: Sequence[str]) -> list[Pool]:
         rows = (self._db.pool.get(name) for name in sorted(set(names)))
-        return [Pool(row["name"], row["slots"]) for row in rows if row is not None]
+        return [Pool(row["name"], row["slots"], _pause_of(row)) for row in rows if row is not None]
 
-    def held_slots(self, names: Sequence[str]) -> dict[str, int]:
-        return {name: sum(row["slots"] for row in self._db.pool_slot.find("pool", name)) for name in sorted(set(names))}
+    def held_slots(self, names: Sequence[str]) -> dict[str, dict[Party, int]]:
+        held: dict[str, dict[Party, int]] = {name: {} for name in sorted(set(names))}
+        for name, parties in held.items():
+            for row in self._db.pool_slot.find("pool", name):
+                party = Party(row["lane"], row["fair_key"])
+                parties[party] = parties.get(party, 0) + row["slots"]
+        return held
 
     def hold_slots(self, uses: Iterable[tuple[TaskId, PoolUse]]) -> None:
         for task_id, use in uses:
@@ -28,7 +34,17 @@ class PoolsPart(MemoryPart):
                 raise self._violation(f"task {task_id} holds {use.slots} slots of {use.name!r}: at least one")
             if (use.name, task_id) in self._db.pool_slot:
                 raise self._violation(f"task {task_id} holds slots of {use.name!r} already")
-            self._db.pool_slot.put({"pool": use.name, "task_id": task_id, "slots": use.slots, "since": self._now})
+            task = self._db.task.get(task_id) or {"lane": "", "fair_key": ""}
+            self._db.pool_slot.put(
+                {
+                    "pool": use.name,
+                    "task_id": task_id,
+                    "slots": use.slots,
+                    "since": self._now,
+                    "lane": task["lane"],
+                    "fair_key": task["fair_key"],
+                }
+            )
 
     def release_slots(self, task_ids: Sequence[TaskId]) -> None:
         for task_id in set(task_ids):
@@ -73,6 +89,13 @@ class PoolsPart(MemoryPart):
     def _put_pool(self, pool: Pool, *, automatic: bool, configured: int | None = None) -> None:
         if pool.slots < 0:
             raise self._violation(f"pool {pool.name!r}: {pool.slots} slots: zero or more")
-        present = self._db.pool.get(pool.name) or {"name": pool.name, "description": "", "configured": None}
+        present = self._db.pool.get(pool.name) or {"name": pool.name, "description": "", "configured": None, **_GOES_ON}
         kept = present["configured"] if configured is None else configured
         self._db.pool.put(present | {"slots": pool.slots, "automatic": automatic, "configured": kept})
+
+
+_GOES_ON = {"paused_by": None, "paused_at": None}
+
+
+def _pause_of(row: Row) -> PausedBy | None:
+    return None if row["paused_by"] is None else PausedBy(row["paused_by"], row["paused_at"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -82,6 +82,24 @@ class RequestsPart(MemoryPart):
         old = [row["id"] for row in self._db.held_request if row["ended_at"] is not None and row["ended_at"] < until]
         for one in old:
             self._db.held_request.delete(one)
+        return len(old)
+
+    def caused_cells(self, of: Collection[tuple[RunId, AssetId]]) -> dict[tuple[RunId, AssetId], int]:
+        found = {one: self._db.caused_cells.get(one) for one in sorted(set(of))}
+        return {one: row["cells"] for one, row in found.items() if row is not None}
+
+    def add_caused_cells(self, counts: Mapping[tuple[RunId, AssetId], int]) -> dict[tuple[RunId, AssetId], int]:
+        known = self.caused_cells(counts)
+        made = {one: known.get(one, 0) + counts[one] for one in sorted(counts)}
+        for (run, asset), cells in made.items():
+            self._db.caused_cells.put({"run_id": run, "asset_id": asset, "cells": cells, "at": self._now})
+        return made
+
+    def forget_caused_cells(self, keep_s: float) -> int:
+        until = self._now - timedelta(seconds=keep_s)
+        old = [(row["run_id"], row["asset_id"]) for row in self._db.caused_cells if row["at"] < until]
+        for one in old:
+            self._db.caused_cells.delete(one)
         return len(old)
 
     def faults(self) -> list[Fault]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
-from partita.core.store.encode import as_stored, clean_text, optional_text
+from partita.core.store.encode import as_stored, optional_text
 from partita.core.store.memory.base import MemoryPart, distinct
 from partita.core.store.memory.tables import Row
 from partita.core.store.values import (
+    Exclusive,
     Run,
     RunId,
     RunState,
@@ -21,7 +21,7 @@ from partita.core.store.values import (
 )
 
 
-def _run_of(row: Row) -> Run:
+def run_of(row: Row) -> Run:
     return Run(
         id=row["id"],
         backfill_id=row["backfill_id"],
@@ -33,6 +33,10 @@ def _run_of(row: Row) -> Run:
         request=row["request"],
         cause=row["cause"],
         params=row["params"],
+        lane=row["lane"],
+        timed_out=row["timed_out_at"] is not None,
+        cancelled_from=row["cancelled_from"],
+        keys_revision=row["keys_revision"],
     )
 
 
@@ -41,6 +45,9 @@ def _worker_of(row: Row) -> Worker:
 
 
 class RunsPart(MemoryPart):
+    def try_duty(self, duty: Exclusive) -> bool:
+        return True  # transactions follow one another
+
     def append_tallies(self, tallies: Sequence[Tally]) -> None:
         for tally in tallies:
             seq = self._db.next("run_tally")
@@ -53,7 +60,7 @@ class RunsPart(MemoryPart):
         return [Tally(row["run_id"], TaskState(row["state"]), row["n"]) for row in rows]
 
     def lock_runs(self, ids: Sequence[RunId]) -> list[Run]:
-        return [_run_of(row) for run_id in sorted(set(ids)) if (row := self._db.run.get(run_id)) is not None]
+        return [run_of(row) for run_id in sorted(set(ids)) if (row := self._db.run.get(run_id)) is not None]
 
     def read_runs(self, ids: Sequence[RunId]) -> list[Run]:
         return self.lock_runs(ids)
@@ -72,15 +79,10 @@ class RunsPart(MemoryPart):
                     "tallies": as_stored(update.tallies),
                     "cancel_requested_at": requested_at,
                     "finished_at": update.finished_at or row["finished_at"],
+                    "timed_out_at": row["timed_out_at"] or (self._now if update.timed_out else None),
+                    "cancelled_from": update.cancelled_from,
                 }
             )
-            self._end_backfill(row["backfill_id"], update)
-
-    def _end_backfill(self, backfill_id: int | None, update: RunUpdate) -> None:
-        if backfill_id is None or update.state is RunState.RUNNING:
-            return
-        if self._db.backfill.rows[backfill_id]["state"] == "running":
-            self._db.backfill.change(backfill_id, state=update.state.value, finished_at=update.finished_at or self._now)
 
     # -- workers
     def put_worker(self, worker_id: WorkerId, host: str, pid: int, capacity: int, lease_s: float) -> None:
@@ -130,12 +132,21 @@ class RunsPart(MemoryPart):
     def set_pulse(self) -> None:
         self._db.db_pulse.put({"id": 1, "last_ok": self._now})
 
-    def extend_leases(self, seconds: float) -> None:
+    def extend_leases(self, seconds: float, *, at_most_s: float) -> None:
+        by, limit = timedelta(seconds=seconds), self._now + timedelta(seconds=at_most_s)
+
+        def extended(row: Row) -> Row:
+            expires_at = row["lease_expires_at"]
+            return row | {"lease_expires_at": max(expires_at, min(expires_at + by, limit))}
+
         for row in self._db.worker:
             if row["state"] != "gone":
-                self._db.worker.put(row | {"lease_expires_at": row["lease_expires_at"] + timedelta(seconds=seconds)})
+                self._db.worker.put(extended(row))
+        for row in self._db.triggerer:
+            if row["state"] == "live":
+                self._db.triggerer.put(extended(row))
         for row in self._db.code_server:
-            self._db.code_server.put(row | {"lease_expires_at": row["lease_expires_at"] + timedelta(seconds=seconds)})
+            self._db.code_server.put(extended(row))
 
     # -- housekeeping
     def note_duty(
@@ -150,16 +161,5 @@ class RunsPart(MemoryPart):
                 "last_ms": ms if ms is not None or before is None else before["last_ms"],
                 "failures": failures,
                 "last_error": optional_text(error),
-            }
-        )
-
-    def audit(self, who: str, action: str, detail: Mapping[str, Any]) -> None:
-        self._db.audit.put(
-            {
-                "id": self._db.next("audit"),
-                "at": self._now,
-                "who": clean_text(who),
-                "action": action,
-                "detail": as_stored(detail),
             }
         )

@@ -14,30 +14,49 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from partita.core.store.memory.accept import AcceptPart
+from partita.core.store.memory.actions import ActionsPart
+from partita.core.store.memory.alerts import AlertsPart
+from partita.core.store.memory.backfills import BackfillsPart
+from partita.core.store.memory.by_hand import ByHandPart
 from partita.core.store.memory.cells import CellsPart
+from partita.core.store.memory.clocks import ClocksPart
+from partita.core.store.memory.deadlines import DeadlinesPart
 from partita.core.store.memory.definitions import DefinitionsPart
+from partita.core.store.memory.doomed import DoomedPart
 from partita.core.store.memory.dynamic import DynamicPart
+from partita.core.store.memory.evaluators import EvaluatorsPart
 from partita.core.store.memory.events import EventsPart
+from partita.core.store.memory.fan_out import FanOutPart
+from partita.core.store.memory.freshness import FreshnessPart
 from partita.core.store.memory.identity import IdentityPart
-from partita.core.store.memory.launch import LaunchPart
+from partita.core.store.memory.jobs import JobsPart
+from partita.core.store.memory.lanes import LanesPart
+from partita.core.store.memory.launch_tables import LaunchTablesPart
+from partita.core.store.memory.limits import LimitsPart
+from partita.core.store.memory.notices import NoticesPart
 from partita.core.store.memory.pools import PoolsPart
+from partita.core.store.memory.reports import ReportsPart
 from partita.core.store.memory.requests import RequestsPart
+from partita.core.store.memory.retention import RetentionPart
 from partita.core.store.memory.runs import RunsPart
 from partita.core.store.memory.schemes import SchemesPart
 from partita.core.store.memory.tables import Database, Row
 from partita.core.store.memory.tasks import TasksPart
+from partita.core.store.memory.waits import WaitsPart
 from partita.core.store.port import Conflict, Tx
-from partita.core.store.values import Pool
+from partita.core.store.values import BUILT_IN_LANES, Pool
 
 T = TypeVar("T")
 
 
 class MemoryTx(
-    LaunchPart,
+    LaunchTablesPart,
     TasksPart,
     PoolsPart,
+    LanesPart,
     CellsPart,
     RunsPart,
+    BackfillsPart,
     EventsPart,
     DefinitionsPart,
     AcceptPart,
@@ -45,6 +64,21 @@ class MemoryTx(
     DynamicPart,
     SchemesPart,
     RequestsPart,
+    DeadlinesPart,
+    DoomedPart,
+    FanOutPart,
+    JobsPart,
+    LimitsPart,
+    ClocksPart,
+    ActionsPart,
+    ByHandPart,
+    AlertsPart,
+    NoticesPart,
+    WaitsPart,
+    ReportsPart,
+    FreshnessPart,
+    EvaluatorsPart,
+    RetentionPart,
 ):
     """One transaction over the tables; see `partita.core.store.port.Tx` for what each operation does."""
 
@@ -65,6 +99,8 @@ class MemoryStore:
         with self.begin() as tx:
             tx.set_pool(Pool("default", 128))
             self._db.pool.change("default", description="Tasks that name no pool (S-022)")
+            for lane in BUILT_IN_LANES:
+                tx.set_lane(lane)
             tx.set_pulse()
             self._db.dynamic_revision.put({"id": 1, "revision": 0})
 

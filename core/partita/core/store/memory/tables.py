@@ -114,6 +114,7 @@ class Database:
         self.accepted_cell = table(
             "acceptance_id", "asset_id", "partition", acceptance=lambda row: row["acceptance_id"]
         )
+        self.version_gone = table("snapshot_id")
         self.dynamic_key = table(
             "scheme", "key", "revision", there=lambda row: row["scheme"] if row["ended"] is None else None
         )
@@ -122,7 +123,12 @@ class Database:
         self.cell_page = table("asset_id", "first_key")
         self.plan = table("id")
         self.backfill = table("id")
-        self.run = table("id", state=_state, backfill=lambda row: row["backfill_id"])
+        self.run = table(
+            "id",
+            state=_state,
+            backfill=lambda row: row["backfill_id"],
+            cancelling=lambda row: True if row["cancelled_from"] is not None else None,
+        )
         self.run_pin = table("run_id", "location_id")
         self.run_tally = table("seq")
         self.task = table(
@@ -135,9 +141,16 @@ class Database:
         self.task_edge = table("upstream_id", "downstream_id", upstream=lambda row: row["upstream_id"])
         self.task_cell = table("task_id", "asset_id", "partition", task=_task)
         self.open_cell = table("asset_id", "partition", task=_task)
+        self.deadline = table("asset_id", "partition", "task_id")
         self.cell_cause = table("task_id", "asset_id", "partition", "run_id", task=_task)
+        self.lane = table("name")
         self.pool = table("name")
         self.pool_slot = table("pool", "task_id", task=_task, pool=lambda row: row["pool"])
+        self.wait = table("task_id", "place", task=_task, state=_state, triggerer=lambda row: row["triggerer_id"])
+        self.triggerer = table("id")
+        self.evaluator = table("id")
+        self.evaluation = table("evaluator_id", "token")
+        self.asked = table("id")
         self.worker = table("id")
         self.attempt = table("id")
         self.check_result = table("attempt_id", "asset_id", "partition", "name")
@@ -145,17 +158,38 @@ class Database:
         self.event_todo = table("consumer", "event_id")
         self.automation_request = table("asset_id", "partition", "state_digest")
         self.held_request = table("id")
+        self.caused_cells = table("run_id", "asset_id")
         self.automation_fault = table("kind", "id")
+        self.automation_clock = table("asset_id")
+        self.freshness = table("asset_id")
+        self.late_span = table("asset_id", "from_at")
+        self.alert_signal = table("id")
+        self.alert = table("id")
+        self.notice = table("id")
+        self.notice_item = table("alert_id", "target", "kind", "round")
+        self.maintenance = table("id")
         self.duty = table("name")
         self.component = table("id")
         self.db_pulse = table("id")
-        self.audit = table("id")
+        self.kept_cell = table("audit_id", "asset_id", "partition")
+        self.run_tag = table("run_id", "name")
+        self.doomed_file = table("file")
+        self.fan_out = table("task_id")
+        self.job = table("name")
+        self.report = table("scope", "key")
+        self.archive_day = table("day")
+        self.pause = table("asset_id")
+        self.audit = table("id", undo_of=lambda row: row["undo_of"])
 
     def next(self, sequence: str) -> int:
         """The next number of a sequence; survives a rollback, as in Postgres."""
         value = self._sequences.get(sequence, 0) + 1
         self._sequences[sequence] = value
         return value
+
+    def last(self, sequence: str) -> int:
+        """The last number that was given."""
+        return self._sequences.get(sequence, 0)
 
     def commit(self) -> None:
         self.journal.clear()

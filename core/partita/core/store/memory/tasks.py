@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import nsmallest
 from typing import Any
 
 from partita.core.store.encode import as_stored, optional_text, pool_set_text
-from partita.core.store.memory.base import MemoryPart, distinct, last, task_of
+from partita.core.store.memory.base import MemoryPart, distinct, task_of
 from partita.core.store.memory.tables import Row
 from partita.core.store.values import (
     CellRef,
     CellState,
     LocationId,
+    Party,
     PoolUse,
     RunId,
     SnapshotId,
@@ -22,11 +25,29 @@ from partita.core.store.values import (
     TaskState,
     TaskUpdate,
     WorkerId,
+    read_of_each,
+    turn,
 )
+from partita.core.store.values_moves import refused_move
 
 
 def _first(rows: Iterable[Row], order: Callable[[Row], Any], limit: int) -> list[Task]:
     return [task_of(row) for row in sorted(rows, key=order)[:limit]]
+
+
+def _first_of_each(rows: Iterable[Row], limit: int) -> list[Task]:
+    by_party: dict[Party, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_party[Party(row["lane"], row["fair_key"])].append(row)
+    each = read_of_each(limit, len(by_party))
+    return [task_of(row) for party in sorted(by_party) for row in nsmallest(each, by_party[party], key=_place)]
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    """As `encode.in_line`, within a party; of a row, because most that are looked at are not taken."""
+    if row["ready_at"] is None:
+        return (1, 0, -row["critical_path"], row["id"])
+    return (0, turn(row["ready_at"], row["priority"]), -row["critical_path"], row["id"])
 
 
 class TasksPart(MemoryPart):
@@ -54,16 +75,26 @@ class TasksPart(MemoryPart):
             for row in self._db.task_edge.find("upstream", task_id)
         ]
 
-    def lock_scheduled_skip(self, pool_set: tuple[PoolUse, ...], limit: int) -> list[Task]:
-        rows = self._db.task.find("scheduled", pool_set_text(pool_set))
-        return _first(rows, lambda row: (-row["priority"], last(row["ready_at"]), row["id"]), limit)
+    def lock_scheduled_skip(self, limits: Mapping[tuple[PoolUse, ...], int]) -> list[Task]:
+        texts = sorted((pool_set_text(pools), limit) for pools, limit in limits.items())
+        return [task for text, limit in texts for task in _first_of_each(self._db.task.find("scheduled", text), limit)]
+
+    def lock_open_gates_skip(self, limit: int) -> list[Task]:
+        rows = (row for row in self._db.task.find("scheduled", "[]") if row["kind"] == "gate")
+        return _first(rows, lambda row: row["id"], limit)
 
     def lock_queued_skip(self, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int) -> list[Task]:
-        wanted = set(pins)
-        rows = (
-            row for row in self._db.task.find("state", "queued") if (row["location_id"], row["snapshot_id"]) in wanted
-        )
-        return _first(rows, lambda row: (-row["priority"], last(row["queued_at"]), row["id"]), limit)
+        queued = self._db.task.find("state", "queued")
+        return [
+            task
+            for pin in sorted(set(pins))
+            for task in _first_of_each(
+                [one for one in queued if (one["location_id"], one["snapshot_id"]) == pin], limit
+            )
+        ]
+
+    def running_parties(self, worker_id: WorkerId) -> dict[Party, int]:
+        return dict(Counter(task_of(row).party for row in self._db.task.find("running", worker_id)))
 
     def lock_due_retries_skip(self, limit: int) -> list[Task]:
         rows = (
@@ -77,12 +108,18 @@ class TasksPart(MemoryPart):
         rows = [row for worker in set(workers) for row in self._db.task.find("running", worker)]
         return _first(rows, lambda row: row["id"], len(rows))
 
-    def lock_open_tasks_of_run(self, run_id: RunId) -> list[Task]:
-        tasks = (task_of(row) for row in self._db.task.find("run", run_id))
-        return [task for task in tasks if not task.state.terminal]
+    def lock_open_tasks_of_run(
+        self, run_id: RunId, *, below: TaskId | None = None, limit: int | None = None
+    ) -> list[Task]:
+        tasks = (task_of(row) for row in self._db.task.find("run", run_id) if below is None or row["id"] < below)
+        found = [task for task in tasks if not task.state.terminal and not task.cancel_requested]
+        return found if limit is None else found[-limit:]
 
     def write_tasks(self, updates: Sequence[TaskUpdate]) -> None:
         distinct((update.id for update in updates), "write_tasks")
+        refused = refused_move(sorted(updates, key=lambda update: update.id))
+        if refused is not None:
+            raise self._violation(refused)
         matching = [update for update in updates if self._matches(update)]
         for update in matching:
             if update.waiting_on < 0:  # as the table's constraint does: before anybody counts what was written
@@ -122,6 +159,7 @@ class TasksPart(MemoryPart):
             "queued_at": update.queued_at,
             "reason": None if update.reason is None else update.reason.value,
             "reason_detail": as_stored(update.reason_detail),
+            "waits": None if update.waits is None else update.waits.value,
             "error": optional_text(update.error),
             "started_at": update.started_at or row["started_at"],
             "finished_at": update.finished_at or row["finished_at"],

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import text
-
 from partita.core.store.encode import clean_text, to_json
 from partita.core.store.postgres.base import PostgresPart, cell_arrays, ordered, to_signed, to_unsigned
+from partita.core.store.sql import text
 from partita.core.store.values import CellRef
 from partita.core.store.values_accept import Acceptance, AcceptanceId, CellBasis, Rebase
 

@@ -1,8 +1,7 @@
 """What every part of a Postgres transaction shares: running a statement, reading task rows, interning, digests.
 
 Statements are `text()` constants beside the operation that runs them. Arrays cross as one parameter each and are unfolded by
-`unnest`, so a set write is one round trip whatever its size. They run on the driver's own cursor: SQLAlchemy's result rows
-cost five times the processor time of a small statement (measured: 0.24 ms against 0.05 ms).
+`unnest`, so a set write is one round trip whatever its size.
 """
 
 from __future__ import annotations
@@ -10,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import psycopg
-from sqlalchemy import TextClause, text
 
-from partita.core.store.driver import driver_sql
 from partita.core.store.encode import pool_set_of, retry_of
+from partita.core.store.narrow import narrow
 from partita.core.store.port import Conflict, Violation
 from partita.core.store.postgres.errors import store_error
-from partita.core.store.values import CellFact, CellRef, Task, TaskState, WaitReason
+from partita.core.store.sql import Statement, text
+from partita.core.store.values import CellFact, CellRef, Task, TaskState, WaitReason, WaitStage
 
 K = TypeVar("K")
 
@@ -28,15 +28,21 @@ _I63 = 1 << 63
 
 # The columns of `Task`, in the order of its fields; `t` is the task.
 TASK_COLUMNS = """t.id, t.run_id, t.kind, t.step, t.location_id, t.snapshot_id, t.state, t.outcome, t.rule, t.waiting_on,
-    t.good_upstream, t.bad_upstream, t.skip_upstream, t.pool_set, t.lane, t.priority, t.conditional, t.attempt_number,
-    t.user_failures, t.infra_losses, CAST(t.retry AS text), t.timeout_s, t.not_before, t.worker_id, t.attempt_id, t.fence,
-    t.cell_count, t.cancel_requested, t.ready_at, t.queued_at, t.reason"""
+    t.good_upstream, t.bad_upstream, t.skip_upstream, t.pool_set, t.lane, t.fair_key, t.priority, t.critical_path, t.conditional,
+    t.attempt_number, t.user_failures, t.infra_losses, CAST(t.retry AS text), t.timeout_s, t.not_before, t.worker_id,
+    t.attempt_id, t.fence, t.cell_count, t.cancel_requested, t.ready_at, t.queued_at, t.reason,
+    t.reason_detail, t.waits"""
+
+# The order of the tasks of a party (`values.turn`), as the indexes task_scheduled and task_queued have it.
+TASK_ORDER = """date_trunc('second', t.ready_at AT TIME ZONE 'UTC') - t.priority * interval '60 seconds',
+    t.critical_path DESC, t.id"""
 
 # Terminal states, as the literal list that statements compare with.
 TERMINAL = "('success', 'failed', 'upstream_failed', 'skipped', 'removed', 'cancelled')"
 
 _STATES = {state.value: state for state in TaskState}
 _REASONS: dict[str | None, WaitReason | None] = {None: None, **{reason.value: reason for reason in WaitReason}}
+_STAGES: dict[str | None, WaitStage | None] = {None: None, **{stage.value: stage for stage in WaitStage}}
 
 READ_FINGERPRINTS = text("SELECT text, id FROM fingerprint WHERE text = ANY(CAST(:texts AS text[]))")
 
@@ -63,13 +69,27 @@ def task_of(row: Any) -> Task:
     fields = list(row)
     fields[6] = _STATES[fields[6]]
     fields[13] = pool_set_of(fields[13])
-    fields[20] = retry_of(fields[20])
-    fields[30] = _REASONS[fields[30]]
-    return Task(*fields)
+    fields[22] = retry_of(fields[22])
+    fields[32] = _REASONS[fields[32]]
+    fields[34] = _STAGES[fields[34]]
+    return Task._make(fields)
 
 
 def fact_of(row: Any) -> CellFact:
-    asset_id, partition, fence, version, fingerprint, dependency_hash, digest, location, outcome = row
+    (
+        asset_id,
+        partition,
+        fence,
+        version,
+        fingerprint,
+        dependency_hash,
+        digest,
+        location,
+        outcome,
+        published,
+        moved,
+        tried,
+    ) = row
     return CellFact(
         CellRef(asset_id, partition),
         fence,
@@ -79,16 +99,20 @@ def fact_of(row: Any) -> CellFact:
         to_unsigned(digest),
         location,
         outcome,
+        published,
+        moved,
+        tried,
     )
 
 
 def ordered(items: Iterable[Any], key: Callable[[Any], K], what: str) -> list[Any]:
     """`items` in the order of their keys (the lock order); refuses a key that comes twice."""
-    rows = sorted(items, key=key)  # type: ignore[arg-type]
-    for one, two in pairwise(rows):
-        if key(one) == key(two):
-            raise ValueError(f"{what} names {key(one)!r} twice in one write: merge the two before writing")
-    return rows
+    keyed = sorted([(key(item), item) for item in items], key=itemgetter(0))
+    keys = [one for one, _ in keyed]
+    if len(set(keys)) < len(keys):
+        twice = next(one for one, two in pairwise(keys) if one == two)
+        raise ValueError(f"{what} names {twice!r} twice in one write: merge the two before writing")
+    return [item for _, item in keyed]
 
 
 def cell_arrays(cells: Sequence[CellRef]) -> dict[str, list[Any]]:
@@ -109,18 +133,23 @@ class PostgresPart:
     def now(self) -> datetime:
         return self._now
 
-    def _execute(self, statement: TextClause, **parameters: Any) -> int:
+    def _execute(self, statement: Statement, **parameters: Any) -> int:
         """Runs a statement; returns how many rows it touched."""
         return self._run(statement, parameters, binary=False)
 
-    def _wide_rows(self, statement: TextClause, **parameters: Any) -> Sequence[Any]:
+    def _set_rows(self, statement: Statement, **columns: Sequence[Any]) -> int:
+        """Runs a statement whose parameters are columns of rows, and nothing else; returns how many rows it touched."""
+        statement, parameters = narrow(statement, columns)
+        return self._run(statement, parameters, binary=False)
+
+    def _wide_rows(self, statement: Statement, **parameters: Any) -> Sequence[Any]:
         """The rows of a statement that answers with large bytes: in binary form they take half the way."""
         self._run(statement, parameters, binary=True)
         return self._cursor.fetchall()
 
-    def _run(self, statement: TextClause, parameters: Mapping[str, Any], *, binary: bool) -> int:
+    def _run(self, statement: Statement, parameters: Mapping[str, Any], *, binary: bool) -> int:
         try:
-            return self._cursor.execute(driver_sql(statement), parameters, binary=binary).rowcount
+            return self._cursor.execute(statement.driver, parameters, binary=binary).rowcount
         except psycopg.Error as error:
             ours = store_error(error)
             if ours is None:
@@ -128,11 +157,11 @@ class PostgresPart:
             self.poisoned = str(ours)
             raise ours from error
 
-    def _rows(self, statement: TextClause, **parameters: Any) -> Sequence[Any]:
+    def _rows(self, statement: Statement, **parameters: Any) -> Sequence[Any]:
         self._execute(statement, **parameters)
         return self._cursor.fetchall()
 
-    def _tasks(self, statement: TextClause, **parameters: Any) -> list[Task]:
+    def _tasks(self, statement: Statement, **parameters: Any) -> list[Task]:
         return [task_of(row) for row in self._rows(statement, **parameters)]
 
     def _expect(self, written: int, wanted: int, what: str) -> None:

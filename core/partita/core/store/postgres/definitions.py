@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from sqlalchemy import text
-
 from partita.core.store.encode import optional_text, to_json
 from partita.core.store.postgres.base import PostgresPart
+from partita.core.store.sql import text
 from partita.core.store.values import AssetId, LocationId, SnapshotId
 from partita.core.store.values_definitions import CodeServer, LocationState, QueuedPin, StoredSnapshot
 
@@ -65,6 +64,11 @@ PUT_CODE_SERVER = text("""
 """)
 RENEW_CODE_SERVER = text("""
     UPDATE code_server SET lease_expires_at = now() + make_interval(secs => :lease_s) WHERE server_id = :id
+""")
+# What it has is not gone. (As a rule the table is empty.)
+SERVE_VERSIONS = text("""
+    DELETE FROM version_gone g USING snapshot s, code_server c
+    WHERE c.server_id = :id AND s.id = g.snapshot_id AND s.location_id = c.location_id AND jsonb_exists(c.versions, s.hash)
 """)
 REMOVE_CODE_SERVER = text("DELETE FROM code_server WHERE server_id = :id")
 LIVE_CODE_SERVERS = text("""
@@ -163,9 +167,12 @@ class DefinitionsPart(PostgresPart):
             versions=to_json(list(versions)),
             lease_s=lease_s,
         )
+        self._execute(SERVE_VERSIONS, id=server_id)
 
     def renew_code_server(self, server_id: str, lease_s: float) -> bool:
-        return self._execute(RENEW_CODE_SERVER, id=server_id, lease_s=lease_s) == 1
+        known = self._execute(RENEW_CODE_SERVER, id=server_id, lease_s=lease_s) == 1
+        self._execute(SERVE_VERSIONS, id=server_id)
+        return known
 
     def remove_code_server(self, server_id: str) -> None:
         self._execute(REMOVE_CODE_SERVER, id=server_id)

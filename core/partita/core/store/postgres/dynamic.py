@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import text
-
 from partita.core.store.encode import clean_text, to_json
 from partita.core.store.postgres.base import PostgresPart, ordered
+from partita.core.store.sql import text
 from partita.core.store.values_dynamic import EndedKey, KeyLife, NewKey, RenewedKey
 
 LOCK_REVISION = text("SELECT revision FROM dynamic_revision WHERE id = 1 FOR UPDATE")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import text
-
-from partita.core.store.encode import to_json
+from partita.core.store.encode import texts_of, to_json
 from partita.core.store.postgres.base import PostgresPart, cell_arrays, to_signed
+from partita.core.store.sql import text
 from partita.core.store.values import AutomationRequest, CellRef, NewEvent, TodoEvent
 
 # Ids are drawn in the order given; the todo rows are in the same statement, so no consumer can miss an event.
@@ -27,6 +26,11 @@ APPEND_EVENTS = text("""
     )
     INSERT INTO event (id, kind, asset_id, partition, run_id, task_id, body)
     SELECT id, kind, asset_id, partition, run_id, task_id, body FROM given
+""")
+
+PEEK_TODO = text("""
+    SELECT event_id, asset_id, partition, run_id FROM event_todo WHERE consumer = :consumer
+    ORDER BY created_at, event_id LIMIT :n
 """)
 
 TAKE_TODO = text("""
@@ -48,9 +52,9 @@ PUT_BACK_TODO = text("""
 
 # In key order: two deciders with the same cells wait for each other at the first of them, and once per cause holds.
 INSERT_AUTOMATION_REQUESTS = text("""
-    INSERT INTO automation_request (asset_id, partition, state_digest, run_id, cause)
+    INSERT INTO automation_request (asset_id, partition, state_digest, run_id, cause, verdict)
     SELECT * FROM unnest(CAST(:assets AS bigint[]), CAST(:partitions AS text[]), CAST(:digests AS bigint[]),
-                         CAST(:runs AS bigint[]), CAST(:causes AS jsonb[]))
+                         CAST(:runs AS bigint[]), CAST(:causes AS jsonb[]), CAST(:verdicts AS jsonb[]))
     ON CONFLICT DO NOTHING
     RETURNING asset_id, partition
 """)
@@ -74,6 +78,7 @@ class EventsPart(PostgresPart):
                 )
         if not events:
             return
+        texts = texts_of(event.body for event in events)
         consumers = [
             (place, name) for place, event in enumerate(events, 1) for name in sorted(set(event.for_consumers))
         ]
@@ -84,10 +89,14 @@ class EventsPart(PostgresPart):
             partitions=[event.partition for event in events],
             runs=[event.run_id for event in events],
             tasks=[event.task_id for event in events],
-            bodies=[to_json(event.body) for event in events],
+            bodies=[texts[id(event.body)] for event in events],
             places=[place for place, _ in consumers],
             consumers=[name for _, name in consumers],
         )
+
+    def peek_todo(self, consumer: str, limit: int) -> list[TodoEvent]:
+        rows = self._rows(PEEK_TODO, consumer=consumer, n=limit)
+        return [TodoEvent(row[0], CellRef(row[1], row[2]), row[3]) for row in rows]
 
     def take_todo_skip(self, consumer: str, limit: int) -> list[TodoEvent]:
         rows = sorted(self._rows(TAKE_TODO, consumer=consumer, n=limit), key=lambda row: (row[0], row[1]))
@@ -108,12 +117,14 @@ class EventsPart(PostgresPart):
         rows = sorted(requests, key=lambda request: (request.cell, to_signed(request.state_digest)))
         if not rows:
             return set()
+        causes = texts_of(request.cause for request in rows)  # one cause asks for many cells
         new = self._rows(
             INSERT_AUTOMATION_REQUESTS,
             **cell_arrays([request.cell for request in rows]),
             digests=[to_signed(request.state_digest) for request in rows],
             runs=[request.run_id for request in rows],
-            causes=[to_json(request.cause) for request in rows],
+            causes=[causes[id(request.cause)] for request in rows],
+            verdicts=[None if request.verdict is None else to_json(request.verdict) for request in rows],
         )
         return {CellRef(row[0], row[1]) for row in new}
 

@@ -1,14 +1,15 @@
 """Identity: the keys, homes and retirement of assets, and the journal of their changes."""
 
+# ruff: noqa: S608 - statements are put together from constants of this module only
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import text
-
 from partita.core.store.encode import clean_text
 from partita.core.store.postgres.base import PostgresPart
+from partita.core.store.sql import text
 from partita.core.store.values import AssetId, LocationId
 from partita.core.store.values_identity import AssetRow, FormerKey
 
@@ -60,6 +61,19 @@ RETIRE_BY_HAND = text("""
 """)
 
 
+# What is noted of assets, table by table; what runs did stays with the runs.
+_HELD_BY_ASSETS = (
+    "cell", "cell_page", "cell_change", "former_cell", "kept_cell", "accepted_cell", "check_result", "automation_request",
+    "automation_clock", "deadline", "event_todo", "pause", "alert_signal", "alert", "freshness", "late_span",
+)  # fmt: skip
+FORGET_ASSETS = (
+    text(
+        "DELETE FROM notice_item WHERE alert_id IN (SELECT id FROM alert WHERE asset_id = ANY(CAST(:ids AS bigint[])))"
+    ),
+    *(text(f"DELETE FROM {table} WHERE asset_id = ANY(CAST(:ids AS bigint[]))") for table in _HELD_BY_ASSETS),
+)
+
+
 class IdentityPart(PostgresPart):
     def read_assets(self) -> list[AssetRow]:
         return [AssetRow(*row) for row in self._rows(READ_ASSETS)]
@@ -92,3 +106,8 @@ class IdentityPart(PostgresPart):
 
     def retire_by_hand(self, ids: Iterable[AssetId], who: str) -> list[AssetId]:
         return [AssetId(row[0]) for row in self._rows(RETIRE_BY_HAND, ids=sorted(set(ids)), who=clean_text(who))]
+
+    def forget_assets(self, ids: Iterable[AssetId]) -> None:
+        wanted = sorted(set(ids))
+        for statement in FORGET_ASSETS if wanted else ():
+            self._execute(statement, ids=wanted)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-from sqlalchemy import text
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from partita.core.store.encode import clean_text, pool_set_text, retry_text, to_json
 from partita.core.store.postgres.base import PostgresPart, cell_arrays, ordered
+from partita.core.store.sql import text
 from partita.core.store.values import (
-    BackfillId,
     CellCause,
     CellRef,
     NewRun,
@@ -18,6 +16,8 @@ from partita.core.store.values import (
     NewTaskCell,
     RunId,
     TaskId,
+    TaskState,
+    waits_for,
 )
 
 _OPEN_TRIES = 20
@@ -32,7 +32,6 @@ OPEN_CELLS = text("""
     FROM unnest(CAST(:assets AS bigint[]), CAST(:partitions AS text[]), CAST(:tasks AS bigint[]))
          AS u(asset_id, partition, task_id)
     ON CONFLICT DO NOTHING
-    RETURNING asset_id, partition
 """)
 
 # A statement of its own: the owner that OPEN_CELLS waited for is not in that statement's snapshot.
@@ -49,14 +48,16 @@ INSERT_RUNS = text("""
         FROM unnest(CAST(:backfills AS bigint[]), CAST(:lanes AS text[]), CAST(:priorities AS integer[]),
                     CAST(:causes AS jsonb[]), CAST(:requests AS jsonb[]), CAST(:plan_hashes AS text[]),
                     CAST(:as_of AS timestamptz[]), CAST(:params AS jsonb[]), CAST(:task_counts AS integer[]),
-                    CAST(:keys_revisions AS bigint[]))
+                    CAST(:keys_revisions AS bigint[]), CAST(:timeouts AS float8[]))
              WITH ORDINALITY
-             AS u(backfill_id, lane, priority, cause, request, plan_hash, as_of, params, task_count, keys_revision, place)
+             AS u(backfill_id, lane, priority, cause, request, plan_hash, as_of, params, task_count, keys_revision, timeout_s,
+                  place)
     ), runs AS (
         INSERT INTO run (id, backfill_id, state, lane, priority, cause, request, plan_hash, as_of, params, task_count,
-                         keys_revision)
+                         keys_revision, times_out_at)
         OVERRIDING SYSTEM VALUE
-        SELECT id, backfill_id, 'running', lane, priority, cause, request, plan_hash, as_of, params, task_count, keys_revision
+        SELECT id, backfill_id, 'running', lane, priority, cause, request, plan_hash, as_of, params, task_count, keys_revision,
+               now() + make_interval(secs => timeout_s)
         FROM given
     ), pins AS (
         INSERT INTO run_pin (run_id, location_id, snapshot_id)
@@ -69,21 +70,22 @@ INSERT_RUNS = text("""
 """)
 
 INSERT_TASKS = text("""
-    INSERT INTO task (id, run_id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, priority, wave,
-                      conditional, retry, timeout_s, cell_count, ready_at, reason, reason_detail)
+    INSERT INTO task (id, run_id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, fair_key,
+                      priority, critical_path, wave, conditional, retry, timeout_s, cell_count, waits, ready_at,
+                      reason, reason_detail)
     SELECT u.id, u.run_id, u.kind, u.step, u.location_id, u.snapshot_id, u.state, u.rule, u.waiting_on, u.pool_set, u.lane,
-           u.priority, u.wave, u.conditional, u.retry, u.timeout_s, u.cell_count,
-           CASE WHEN u.state = 'scheduled' THEN now() END,
-           CASE WHEN u.state = 'none' THEN 'upstream' END,
-           CASE WHEN u.state = 'none' THEN jsonb_build_object('waiting_on', u.waiting_on) END
+           u.fair_key, u.priority, u.critical_path, u.wave, u.conditional, u.retry, u.timeout_s, u.cell_count, u.waits,
+           CASE WHEN u.state IN ('scheduled', 'deferred', 'awaiting_input') THEN now() END,
+           u.reason, u.reason_detail
     FROM unnest(CAST(:ids AS bigint[]), CAST(:runs AS bigint[]), CAST(:kinds AS text[]), CAST(:steps AS text[]),
                 CAST(:locations AS bigint[]), CAST(:snapshots AS bigint[]), CAST(:states AS text[]), CAST(:rules AS text[]),
-                CAST(:waiting AS integer[]), CAST(:pool_sets AS text[]), CAST(:lanes AS text[]), CAST(:priorities AS integer[]),
-                CAST(:waves AS integer[]),
+                CAST(:waiting AS integer[]), CAST(:pool_sets AS text[]), CAST(:lanes AS text[]), CAST(:fair_keys AS text[]),
+                CAST(:priorities AS integer[]), CAST(:critical_paths AS integer[]), CAST(:waves AS integer[]),
                 CAST(:conditionals AS boolean[]), CAST(:retries AS jsonb[]), CAST(:timeouts AS float8[]),
-                CAST(:cell_counts AS integer[]))
-         AS u(id, run_id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, priority, wave,
-              conditional, retry, timeout_s, cell_count)
+                CAST(:cell_counts AS integer[]), CAST(:reasons AS text[]), CAST(:details AS jsonb[]),
+                CAST(:stages AS text[]))
+         AS u(id, run_id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, fair_key, priority,
+              critical_path, wave, conditional, retry, timeout_s, cell_count, reason, reason_detail, waits)
 """)
 
 INSERT_EDGES = text("""
@@ -120,12 +122,6 @@ TAKE_WAITING_CAUSES = text("""
     RETURNING asset_id, partition, task_id, run_id
 """)
 
-INSERT_BACKFILL = text("""
-    INSERT INTO backfill (name, state, request, max_active, created_by)
-    VALUES (:name, 'running', CAST(:request AS jsonb), :max_active, :created_by)
-    RETURNING id
-""")
-
 
 class LaunchPart(PostgresPart):
     def reserve_task_ids(self, n: int) -> list[TaskId]:
@@ -137,14 +133,12 @@ class LaunchPart(PostgresPart):
         for _ in range(_OPEN_TRIES):
             if not left:
                 return taken
-            arrays = cell_arrays(list(left))
-            opened = {CellRef(*row) for row in self._rows(OPEN_CELLS, **arrays, tasks=list(left.values()))}
-            left = {cell: task_id for cell, task_id in left.items() if cell not in opened}
-            if left:
-                found = self.open_owners(list(left))
-                taken |= found
-                # What is neither ours nor anybody's was closed between the two statements.
-                left = {cell: task_id for cell, task_id in left.items() if cell not in found}
+            if self._execute(OPEN_CELLS, **cell_arrays(list(left)), tasks=list(left.values())) == len(left):
+                return taken
+            found = self.open_owners(list(left))
+            taken |= {cell: owner for cell, owner in found.items() if owner != left[cell]}
+            # What is neither ours nor anybody's was closed between the two statements.
+            left = {cell: task_id for cell, task_id in left.items() if cell not in found}
         raise self._conflict(
             f"{len(left)} cells were opened and closed by others {_OPEN_TRIES} times while they were claimed"
         )
@@ -169,6 +163,7 @@ class LaunchPart(PostgresPart):
             params=[to_json(run.params) for run in runs],
             task_counts=[run.task_count for run in runs],
             keys_revisions=[run.keys_revision for run in runs],
+            timeouts=[run.timeout_s for run in runs],
             pin_places=[place for place, _ in pins],
             locations=[location_id for _, (location_id, _) in pins],
             snapshots=[snapshot_id for _, (_, snapshot_id) in pins],
@@ -180,6 +175,7 @@ class LaunchPart(PostgresPart):
         if not pairs:
             return
         rows = [task for _, task in pairs]
+        waits = [_first_reason(task) for task in rows]
         self._execute(
             INSERT_TASKS,
             ids=[task.id for task in rows],
@@ -193,12 +189,17 @@ class LaunchPart(PostgresPart):
             waiting=[task.waiting_on for task in rows],
             pool_sets=[pool_set_text(task.pools) for task in rows],
             lanes=[task.lane for task in rows],
+            fair_keys=[clean_text(task.fair_key) for task in rows],
             priorities=[task.priority for task in rows],
+            critical_paths=[task.critical_path for task in rows],
             waves=[task.wave for task in rows],
             conditionals=[task.conditional for task in rows],
             retries=[retry_text(task.retry) for task in rows],
             timeouts=[task.timeout_s for task in rows],
             cell_counts=[task.cell_count for task in rows],
+            reasons=[reason for reason, _ in waits],
+            details=[detail for _, detail in waits],
+            stages=[None if task.waits is None else task.waits.value for task in rows],
         )
 
     def insert_edges(self, edges: Iterable[tuple[TaskId, TaskId]]) -> None:
@@ -238,14 +239,22 @@ class LaunchPart(PostgresPart):
         causes = [CellCause(CellRef(row[0], row[1]), row[2], row[3], True) for row in rows]
         return sorted(causes, key=lambda cause: (cause.task_id, cause.cell, cause.run_id))
 
-    def insert_backfill(
-        self, name: str, request: Mapping[str, Any], max_active: int | None, created_by: str
-    ) -> BackfillId:
-        rows = self._rows(
-            INSERT_BACKFILL,
-            name=clean_text(name),
-            request=to_json(request),
-            max_active=max_active,
-            created_by=clean_text(created_by),
-        )
-        return BackfillId(rows[0][0])
+
+_READY: tuple[str | None, str | None] = (None, None)
+_REASON_AT_LAUNCH: dict[TaskState, tuple[str | None, str | None]] = {
+    TaskState.DEFERRED: ("waiting_for", None),
+    TaskState.AWAITING_INPUT: ("approval", None),
+}
+
+
+def _first_reason(task: NewTask) -> tuple[str | None, str | None]:
+    if task.state is TaskState.NONE:
+        return _waits_text(task.waiting_on, task.past)
+    return _REASON_AT_LAUNCH.get(task.state, _READY)
+
+
+@lru_cache(maxsize=4096)
+def _waits_text(waiting_on: int, past: int) -> tuple[str | None, str | None]:
+    """What is stored of the first reason of a task: most of a launch share a few."""
+    reason, detail = waits_for(waiting_on, past)
+    return reason.value, to_json(detail)

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import text
-
 from partita.core.store.encode import to_json
 from partita.core.store.postgres.base import PostgresPart, ordered, to_signed
+from partita.core.store.sql import text
 from partita.core.store.values import AssetId, AttemptId, CellRef
 from partita.core.store.values_definitions import CellPage, PageRef, PlanId, StoredPlan
 
@@ -63,9 +62,10 @@ PUT_PAGES = text("""
 NOTE_PROCESS = text("UPDATE attempt SET pid = :pid WHERE id = :id AND finished_at IS NULL")
 
 PUT_COMPONENT = text("""
-    INSERT INTO component (id, kind, name, pid) VALUES (:id, :kind, :name, :pid)
+    INSERT INTO component (id, kind, name, pid, counts) VALUES (:id, :kind, :name, :pid, CAST(:counts AS jsonb))
     ON CONFLICT (id) DO UPDATE
-    SET kind = excluded.kind, name = excluded.name, pid = excluded.pid, last_seen_at = now()
+    SET kind = excluded.kind, name = excluded.name, pid = excluded.pid, counts = excluded.counts,
+        last_seen_at = now()
 """)
 
 REMOVE_COMPONENT = text("DELETE FROM component WHERE id = :id")
@@ -121,8 +121,10 @@ class PlansPart(PostgresPart):
     def note_attempt_process(self, attempt_id: AttemptId, pid: int) -> None:
         self._execute(NOTE_PROCESS, id=attempt_id, pid=pid)
 
-    def put_component(self, component_id: str, kind: str, name: str, pid: int) -> None:
-        self._execute(PUT_COMPONENT, id=component_id, kind=kind, name=name, pid=pid)
+    def put_component(
+        self, component_id: str, kind: str, name: str, pid: int, counts: Mapping[str, Any] | None = None
+    ) -> None:
+        self._execute(PUT_COMPONENT, id=component_id, kind=kind, name=name, pid=pid, counts=to_json(counts or {}))
 
     def remove_component(self, component_id: str) -> None:
         self._execute(REMOVE_COMPONENT, id=component_id)

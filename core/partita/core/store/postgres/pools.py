@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import text
-
 from partita.core.store.encode import pool_set_of
 from partita.core.store.postgres.base import PostgresPart, ordered
-from partita.core.store.values import UNLIMITED_SLOTS, LocationId, Pool, PoolUse, TaskId
+from partita.core.store.sql import text
+from partita.core.store.values import UNLIMITED_SLOTS, LocationId, Party, PausedBy, Pool, PoolUse, TaskId
 
 # A skip scan of the partial index task_scheduled: its cost is the number of pool sets, not of scheduled tasks.
 SCHEDULED_POOL_SETS = text("""
@@ -25,16 +24,20 @@ SCHEDULED_POOL_SETS = text("""
 # Only locks. Counting is HELD_SLOTS' work, in the next statement: this one's snapshot may be older than the lock
 # (measured: 160 admitted into 100 slots; DESIGN section 6, "Admission").
 LOCK_POOLS = text("""
-    SELECT name, slots FROM pool WHERE name = ANY(CAST(:names AS text[])) ORDER BY name FOR NO KEY UPDATE SKIP LOCKED
+    SELECT name, slots, paused_by, paused_at FROM pool WHERE name = ANY(CAST(:names AS text[]))
+    ORDER BY name FOR NO KEY UPDATE SKIP LOCKED
 """)
 
 HELD_SLOTS = text("""
-    SELECT pool, sum(slots) FROM pool_slot WHERE pool = ANY(CAST(:names AS text[])) GROUP BY pool
+    SELECT pool, lane, fair_key, sum(slots) FROM pool_slot WHERE pool = ANY(CAST(:names AS text[]))
+    GROUP BY pool, lane, fair_key
 """)
 
 HOLD_SLOTS = text("""
-    INSERT INTO pool_slot (pool, task_id, slots)
-    SELECT * FROM unnest(CAST(:pools AS text[]), CAST(:tasks AS bigint[]), CAST(:slots AS integer[]))
+    INSERT INTO pool_slot (pool, task_id, slots, lane, fair_key)
+    SELECT u.pool, u.task_id, u.slots, coalesce(t.lane, ''), coalesce(t.fair_key, '')
+    FROM unnest(CAST(:pools AS text[]), CAST(:tasks AS bigint[]), CAST(:slots AS integer[])) AS u(pool, task_id, slots)
+    LEFT JOIN task t ON t.id = u.task_id
 """)
 
 RELEASE_SLOTS = text("DELETE FROM pool_slot WHERE task_id = ANY(CAST(:ids AS bigint[]))")
@@ -78,11 +81,14 @@ class PoolsPart(PostgresPart):
         return [pool_set_of(row[0]) for row in self._rows(SCHEDULED_POOL_SETS)]
 
     def lock_pools_skip(self, names: Sequence[str]) -> list[Pool]:
-        return [Pool(row[0], row[1]) for row in self._rows(LOCK_POOLS, names=sorted(set(names)))]
+        rows = self._rows(LOCK_POOLS, names=sorted(set(names)))
+        return [Pool(name, slots, None if by is None else PausedBy(by, at)) for name, slots, by, at in rows]
 
-    def held_slots(self, names: Sequence[str]) -> dict[str, int]:
-        wanted = sorted(set(names))
-        return dict.fromkeys(wanted, 0) | {row[0]: int(row[1]) for row in self._rows(HELD_SLOTS, names=wanted)}
+    def held_slots(self, names: Sequence[str]) -> dict[str, dict[Party, int]]:
+        held: dict[str, dict[Party, int]] = {name: {} for name in sorted(set(names))}
+        for pool, lane, key, slots in self._rows(HELD_SLOTS, names=list(held)):
+            held[pool][Party(lane, key)] = int(slots)
+        return held
 
     def hold_slots(self, uses: Iterable[tuple[TaskId, PoolUse]]) -> None:
         rows = sorted(uses, key=lambda use: (use[1].name, use[0]))

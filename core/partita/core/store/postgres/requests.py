@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
-
-from sqlalchemy import text
 
 from partita.core.store.encode import clean_text, to_json
 from partita.core.store.postgres.base import PostgresPart, ordered
+from partita.core.store.sql import text
 from partita.core.store.values_ids import AssetId, RunId
 from partita.core.store.values_requests import Fault, FaultKind, HeldContent, HeldRequest, RequestId, RequestState
 
@@ -53,6 +52,22 @@ OVERDUE_HELD_REQUESTS = text(f"""
 FORGET_HELD_REQUESTS = text("""
     DELETE FROM held_request WHERE ended_at < now() - make_interval(secs => :keep_s)
 """)
+
+CAUSED_CELLS = text("""
+    SELECT c.run_id, c.asset_id, c.cells
+    FROM unnest(CAST(:runs AS bigint[]), CAST(:assets AS bigint[])) AS u(run_id, asset_id)
+    JOIN caused_cells c ON c.run_id = u.run_id AND c.asset_id = u.asset_id
+""")
+
+# In order of the key: two that add to the same rows wait for each other, never in a circle.
+ADD_CAUSED_CELLS = text("""
+    INSERT INTO caused_cells AS c (run_id, asset_id, cells)
+    SELECT * FROM unnest(CAST(:runs AS bigint[]), CAST(:assets AS bigint[]), CAST(:cells AS integer[])) ORDER BY 1, 2
+    ON CONFLICT (run_id, asset_id) DO UPDATE SET cells = c.cells + excluded.cells, at = now()
+    RETURNING c.run_id, c.asset_id, c.cells
+""")
+
+FORGET_CAUSED_CELLS = text("DELETE FROM caused_cells WHERE at < now() - make_interval(secs => :keep_s)")
 
 FAULTS = text("SELECT kind, id, error, tries, since, last_at, next_at FROM automation_fault ORDER BY kind, id")
 
@@ -114,6 +129,28 @@ class RequestsPart(PostgresPart):
 
     def forget_held_requests(self, keep_s: float) -> int:
         return self._execute(FORGET_HELD_REQUESTS, keep_s=keep_s)
+
+    def caused_cells(self, of: Collection[tuple[RunId, AssetId]]) -> dict[tuple[RunId, AssetId], int]:
+        pairs = sorted(set(of))
+        if not pairs:
+            return {}
+        rows = self._rows(CAUSED_CELLS, runs=[run for run, _ in pairs], assets=[asset for _, asset in pairs])
+        return {(RunId(row[0]), AssetId(row[1])): row[2] for row in rows}
+
+    def add_caused_cells(self, counts: Mapping[tuple[RunId, AssetId], int]) -> dict[tuple[RunId, AssetId], int]:
+        pairs = sorted(counts)
+        if not pairs:
+            return {}
+        rows = self._rows(
+            ADD_CAUSED_CELLS,
+            runs=[run for run, _ in pairs],
+            assets=[asset for _, asset in pairs],
+            cells=[counts[one] for one in pairs],
+        )
+        return {(RunId(row[0]), AssetId(row[1])): row[2] for row in rows}
+
+    def forget_caused_cells(self, keep_s: float) -> int:
+        return self._execute(FORGET_CAUSED_CELLS, keep_s=keep_s)
 
     def faults(self) -> list[Fault]:
         return [Fault(FaultKind(row[0]), *row[1:]) for row in self._rows(FAULTS)]

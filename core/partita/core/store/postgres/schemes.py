@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import text
-
 from partita.core.store.encode import to_json
 from partita.core.store.postgres.base import PostgresPart, ordered, to_signed, to_unsigned
+from partita.core.store.sql import text
 from partita.core.store.values import AssetId, Fence
 from partita.core.store.values_identity import CellWindow, DerivedCell, FormerCell
 

@@ -10,30 +10,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import psycopg
-from sqlalchemy import Connection, Engine, create_engine, text
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from partita.core.store.port import Busy, Conflict, Tx, Unavailable
-from partita.core.store.postgres.accept import AcceptPart
-from partita.core.store.postgres.cells import CellsPart
-from partita.core.store.postgres.definitions import DefinitionsPart
-from partita.core.store.postgres.dynamic import DynamicPart
+from partita.core.store.pool import Connection, Pool, PoolExhausted
+from partita.core.store.port import Busy, Conflict, Unavailable
 from partita.core.store.postgres.errors import RETRYABLE, is_lost, store_error
-from partita.core.store.postgres.events import EventsPart
-from partita.core.store.postgres.identity import IdentityPart
-from partita.core.store.postgres.launch import LaunchPart
-from partita.core.store.postgres.plans import PlansPart
-from partita.core.store.postgres.pools import PoolsPart
-from partita.core.store.postgres.requests import RequestsPart
-from partita.core.store.postgres.runs import RunsPart
-from partita.core.store.postgres.schemes import SchemesPart
-from partita.core.store.postgres.tasks import TasksPart
-from partita.core.store.postgres.workers import WorkersPart
 from partita.core.store.queries import Reader
+from partita.core.store.sql import text
+from partita.core.store.urls import shown
+
+if TYPE_CHECKING:
+    from partita.core.store.port import Tx
+    from partita.core.store.postgres.tx import PostgresTx
 
 T = TypeVar("T")
 
@@ -61,25 +51,6 @@ _BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT now()
 NOTIFY = text("SELECT pg_notify(channel, '') FROM unnest(CAST(:channels AS text[])) AS u(channel)")
 
 
-class PostgresTx(
-    LaunchPart,
-    TasksPart,
-    PoolsPart,
-    CellsPart,
-    RunsPart,
-    WorkersPart,
-    EventsPart,
-    DefinitionsPart,
-    PlansPart,
-    AcceptPart,
-    IdentityPart,
-    DynamicPart,
-    SchemesPart,
-    RequestsPart,
-):
-    """One transaction; see `partita.core.store.port.Tx` for what each operation does."""
-
-
 class PostgresStore:
     """The store of one database. Threads may share it; a transaction belongs to the thread that began it.
 
@@ -91,23 +62,26 @@ class PostgresStore:
         self, url: str, *, pool_size: int = 8, lock_timeout_s: float = 5.0, statement_timeout_s: float = 30.0
     ) -> None:
         self.url = url
-        self._engine = _engine(url, pool_size, f"{_DUTY_OPTIONS} {_limits(lock_timeout_s, statement_timeout_s)}")
-        reads = _limits(lock_timeout_s, statement_timeout_s * _READS_TAKE)
-        self._readers = _engine(url, pool_size, f"{_READ_OPTIONS} {reads}")
+        duties = f"{_DUTY_OPTIONS} {_limits(lock_timeout_s, statement_timeout_s)}"
+        reads = f"{_READ_OPTIONS} {_limits(lock_timeout_s, statement_timeout_s * _READS_TAKE)}"
+        self._duties = Pool(url, size=pool_size, options=duties)
+        self._readers = Pool(url, size=pool_size, options=reads)
         self._interned: dict[str, int] = {}
 
     def __repr__(self) -> str:
-        return f"PostgresStore({self._engine.url!r}, {self._engine.pool.status()})"
+        return f"PostgresStore({shown(self.url)}, {self._duties!r})"
 
     def close(self) -> None:
         """Closes the pooled connections; those in use are closed when they come back."""
-        self._engine.dispose()
-        self._readers.dispose()
+        self._duties.close()
+        self._readers.close()
 
     @contextmanager
     def begin(self, *, durable: bool = True) -> Iterator[PostgresTx]:
-        with _transaction(self._engine, _BEGIN if durable else _BEGIN_LAZY) as (connection, now):
-            tx = PostgresTx(_driver_cursor(connection), now, self._interned)
+        from partita.core.store.postgres.tx import PostgresTx  # a command that only plans does without it
+
+        with _transaction(self._duties, _BEGIN if durable else _BEGIN_LAZY) as (connection, now):
+            tx = PostgresTx(connection.cursor(), now, self._interned)
             yield tx
             if tx.poisoned is not None:
                 raise Conflict(f"the transaction met a conflict and cannot commit: {tx.poisoned}")
@@ -136,10 +110,10 @@ class PostgresStore:
         if not names:
             return
         try:
-            with self._engine.connect() as connection:
-                connection.execute(NOTIFY, {"channels": names})
-        except DBAPIError as error:
-            raise store_error(error.orig) or error from error
+            with self._duties.connection() as connection:
+                connection.execute(NOTIFY.driver, {"channels": names})
+        except psycopg.Error as error:
+            raise store_error(error) or error from error
 
     def _remember(self, interned: dict[str, int]) -> None:
         if not interned:
@@ -150,53 +124,39 @@ class PostgresStore:
 
 
 @contextmanager
-def _transaction(engine: Engine, begin: str) -> Iterator[tuple[Connection, datetime]]:
-    connection, now = _begun(engine, begin)
+def _transaction(pool: Pool, begin: str) -> Iterator[tuple[Connection, datetime]]:
+    connection, now = _begun(pool, begin)
     try:
         yield connection, now
-        _driver_cursor(connection).execute("COMMIT")
+        connection.execute("COMMIT")
     except BaseException as error:
         _roll_back(connection)
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        ours = store_error(cause) if isinstance(cause, psycopg.Error) else None
+        ours = store_error(error) if isinstance(error, psycopg.Error) else None
         if ours is not None:
             raise ours from error
         raise
     finally:
-        connection.close()
+        pool.give(connection)
 
 
 def _limits(lock_timeout_s: float, statement_timeout_s: float) -> str:
     return f"-c lock_timeout={int(lock_timeout_s * 1000)} -c statement_timeout={int(statement_timeout_s * 1000)}"
 
 
-def _engine(url: str, pool_size: int, options: str) -> Engine:
-    return create_engine(
-        url,
-        use_native_hstore=False,  # a query a connection for a type that we do not have
-        # Autocommit, because BEGIN is ours: it carries the settings and brings the instant in the same round trip.
-        isolation_level="AUTOCOMMIT",
-        pool_size=pool_size,
-        max_overflow=0,
-        pool_timeout=30,
-        connect_args={"options": options, "application_name": "partita", "connect_timeout": 10},
-    )
-
-
-def _begun(engine: Engine, begin: str) -> tuple[Connection, datetime]:
+def _begun(pool: Pool, begin: str) -> tuple[Connection, datetime]:
     """A connection in a transaction. A pooled one whose server went away is replaced: nothing was done on it yet."""
-    for _ in range(engine.pool.size() + 1):  # type: ignore[attr-defined]
+    for _ in range(pool.size + 1):
         try:
-            connection = engine.connect()
-        except DBAPIError as error:
-            raise store_error(error.orig) or error from error
-        except PoolTimeoutError as error:
-            raise Busy(f"all {engine.pool.size()} connections of this process are in use: raise pool_size") from error  # type: ignore[attr-defined]
+            connection = pool.take()
+        except psycopg.Error as error:
+            raise store_error(error) or error from error
+        except PoolExhausted as error:
+            raise Busy(f"all {pool.size} connections of this process are in use: raise pool_size") from error
         try:
             return connection, _execute_begin(connection, begin)
         except psycopg.Error as error:
-            connection.invalidate()
             connection.close()
+            pool.give(connection)
             if not is_lost(error):
                 raise
             lost = error
@@ -204,7 +164,7 @@ def _begun(engine: Engine, begin: str) -> tuple[Connection, datetime]:
 
 
 def _execute_begin(connection: Connection, begin: str) -> datetime:
-    cursor = _driver_cursor(connection).execute(begin.encode())
+    cursor = connection.execute(begin.encode())
     while cursor.nextset():
         pass
     row = cursor.fetchone()
@@ -213,15 +173,10 @@ def _execute_begin(connection: Connection, begin: str) -> datetime:
     return now
 
 
-def _driver_cursor(connection: Connection) -> psycopg.Cursor[Any]:
-    driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]
-    return driver.cursor()
-
-
 def _roll_back(connection: Connection) -> None:
-    """Ends the transaction after an error; a connection on which even that fails is not used again."""
+    """Ends the transaction after an error; a connection on which even that fails is closed, and so not used again."""
     try:
-        if not connection.invalidated:
-            _driver_cursor(connection).execute("ROLLBACK")
+        if not connection.closed:
+            connection.execute("ROLLBACK")
     except psycopg.Error:
-        connection.invalidate()
+        connection.close()

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import text
-
-from partita.core.store.encode import optional_json, optional_text, pool_set_text
-from partita.core.store.postgres.base import TASK_COLUMNS, TERMINAL, PostgresPart, cell_arrays, ordered
+from partita.core.store.encode import in_line, optional_json, optional_text, pool_set_text
+from partita.core.store.postgres.base import TASK_COLUMNS, TASK_ORDER, TERMINAL, PostgresPart, cell_arrays, ordered
+from partita.core.store.sql import text
 from partita.core.store.values import (
+    READ_OF_A_PARTY,
     CellRef,
     CellState,
     LocationId,
+    Party,
     PoolUse,
     RunId,
     SnapshotId,
@@ -25,6 +26,7 @@ from partita.core.store.values import (
     TaskUpdate,
     WorkerId,
 )
+from partita.core.store.values_moves import refused_move
 
 # FOR NO KEY UPDATE everywhere: no statement changes a key, and the weaker lock does not meet those of foreign keys.
 LOCK_TASKS = text(f"""
@@ -56,22 +58,71 @@ EDGES_FROM = text("""
     SELECT upstream_id, downstream_id FROM task_edge WHERE upstream_id = ANY(CAST(:ids AS bigint[])) ORDER BY 1, 2
 """)
 
-# Walks the partial index task_scheduled of one pool set.
-LOCK_SCHEDULED = text(f"""
-    SELECT {TASK_COLUMNS} FROM task t WHERE t.state = 'scheduled' AND t.pool_set = :pool_set
-    ORDER BY t.priority DESC, t.ready_at, t.id LIMIT :n FOR NO KEY UPDATE SKIP LOCKED
-""")
+# `values.read_of_each`, of n tasks for all parties of one `apart`.
+_READ_OF_EACH = f"least(n, greatest(ceil(2.0 * n / count(*) OVER (PARTITION BY apart)), {READ_OF_A_PARTY}))::integer"
 
-# The best of each pin by the index task_queued, then the best of all. It locks up to n of every pin for the moment of the
-# claim; that is the price of never walking past the tasks of other versions.
-LOCK_QUEUED = text(f"""
-    SELECT q.* FROM unnest(CAST(:locations AS bigint[]), CAST(:snapshots AS bigint[])) AS pin(location_id, snapshot_id)
+# A skip scan of the partial index task_scheduled finds the parties of each pool set; then the first tasks of each of them.
+LOCK_SCHEDULED = text(f"""
+    WITH RECURSIVE party(apart, n, lane, fair_key) AS (
+        SELECT u.pool_set, u.n, f.lane, f.fair_key
+        FROM unnest(CAST(:pool_sets AS text[]), CAST(:limits AS integer[])) AS u(pool_set, n)
+        CROSS JOIN LATERAL (
+            SELECT t.lane, t.fair_key FROM task t WHERE t.state = 'scheduled' AND t.pool_set = u.pool_set
+            ORDER BY t.lane, t.fair_key LIMIT 1
+        ) f
+        UNION ALL
+        SELECT p.apart, p.n, f.lane, f.fair_key FROM party p
+        CROSS JOIN LATERAL (
+            SELECT t.lane, t.fair_key FROM task t
+            WHERE t.state = 'scheduled' AND t.pool_set = p.apart AND (t.lane, t.fair_key) > (p.lane, p.fair_key)
+            ORDER BY t.lane, t.fair_key LIMIT 1
+        ) f
+    ), parts AS (SELECT apart, lane, fair_key, {_READ_OF_EACH} AS n FROM party)
+    SELECT q.* FROM parts p
     CROSS JOIN LATERAL (
         SELECT {TASK_COLUMNS} FROM task t
-        WHERE t.state = 'queued' AND t.location_id = pin.location_id AND t.snapshot_id = pin.snapshot_id
-        ORDER BY t.priority DESC, t.queued_at, t.id LIMIT :n FOR NO KEY UPDATE SKIP LOCKED
+        WHERE t.state = 'scheduled' AND t.pool_set = p.apart AND t.lane = p.lane AND t.fair_key = p.fair_key
+        ORDER BY {TASK_ORDER} LIMIT p.n FOR NO KEY UPDATE SKIP LOCKED
     ) q
-    ORDER BY q.priority DESC, q.queued_at, q.id LIMIT :n
+""")
+
+LOCK_OPEN_GATES = text(f"""
+    SELECT {TASK_COLUMNS} FROM task t WHERE t.state = 'scheduled' AND t.pool_set = '[]' AND t.kind = 'gate'
+    ORDER BY t.id LIMIT :n FOR NO KEY UPDATE SKIP LOCKED
+""")
+
+# As LOCK_SCHEDULED, by the index task_queued. It locks up to n of every version for the moment of the claim; that is the price
+# of never walking past the tasks of other versions.
+LOCK_QUEUED = text(f"""
+    WITH RECURSIVE party(location_id, snapshot_id, lane, fair_key) AS (
+        SELECT pin.location_id, pin.snapshot_id, f.lane, f.fair_key
+        FROM unnest(CAST(:locations AS bigint[]), CAST(:snapshots AS bigint[])) AS pin(location_id, snapshot_id)
+        CROSS JOIN LATERAL (
+            SELECT t.lane, t.fair_key FROM task t
+            WHERE t.state = 'queued' AND t.location_id = pin.location_id AND t.snapshot_id = pin.snapshot_id
+            ORDER BY t.lane, t.fair_key LIMIT 1
+        ) f
+        UNION ALL
+        SELECT p.location_id, p.snapshot_id, f.lane, f.fair_key FROM party p
+        CROSS JOIN LATERAL (
+            SELECT t.lane, t.fair_key FROM task t
+            WHERE t.state = 'queued' AND t.location_id = p.location_id AND t.snapshot_id = p.snapshot_id
+              AND (t.lane, t.fair_key) > (p.lane, p.fair_key)
+            ORDER BY t.lane, t.fair_key LIMIT 1
+        ) f
+    ), given AS (SELECT *, snapshot_id AS apart, CAST(:n AS integer) AS n FROM party),
+    parts AS (SELECT location_id, snapshot_id, lane, fair_key, {_READ_OF_EACH} AS n FROM given)
+    SELECT q.* FROM parts p
+    CROSS JOIN LATERAL (
+        SELECT {TASK_COLUMNS} FROM task t
+        WHERE t.state = 'queued' AND t.location_id = p.location_id AND t.snapshot_id = p.snapshot_id
+          AND t.lane = p.lane AND t.fair_key = p.fair_key
+        ORDER BY {TASK_ORDER} LIMIT p.n FOR NO KEY UPDATE SKIP LOCKED
+    ) q
+""")
+
+RUNNING_PARTIES = text("""
+    SELECT lane, fair_key, count(*) FROM task WHERE state = 'running' AND worker_id = :worker GROUP BY lane, fair_key
 """)
 
 LOCK_DUE_RETRIES = text(f"""
@@ -89,7 +140,12 @@ CANCELLED_TASKS_OF_WORKER = text(f"""
 """)
 
 LOCK_OPEN_TASKS_OF_RUN = text(f"""
-    SELECT {TASK_COLUMNS} FROM task t WHERE t.run_id = :run AND t.state NOT IN {TERMINAL} ORDER BY t.id FOR NO KEY UPDATE
+    SELECT {TASK_COLUMNS} FROM task t
+    WHERE t.id = ANY(ARRAY(SELECT id FROM task
+                           WHERE run_id = :run AND id < :below AND state NOT IN {TERMINAL} AND NOT cancel_requested
+                           ORDER BY id DESC LIMIT CAST(:n AS bigint)))
+      AND t.state NOT IN {TERMINAL}
+    ORDER BY t.id FOR NO KEY UPDATE
 """)
 
 # The compare-and-set of every transition. A terminal row is never written: it is in no expected state.
@@ -100,7 +156,7 @@ WRITE_TASKS = text(f"""
         user_failures = u.user_failures, infra_losses = u.infra_losses, not_before = u.not_before,
         worker_id = u.worker_id, attempt_id = u.attempt_id, fence = u.fence, cancel_requested = u.cancel_requested,
         ready_at = u.ready_at, queued_at = u.queued_at,
-        reason = u.reason, reason_detail = u.reason_detail, error = u.error,
+        reason = u.reason, reason_detail = u.reason_detail, waits = u.waits, error = u.error,
         started_at = coalesce(u.started_at, t.started_at), finished_at = coalesce(u.finished_at, t.finished_at)
     FROM unnest(CAST(:ids AS bigint[]), CAST(:expect_states AS text[]), CAST(:expect_fences AS bigint[]),
                 CAST(:states AS text[]), CAST(:outcomes AS text[]), CAST(:waiting AS integer[]), CAST(:good AS integer[]),
@@ -108,11 +164,12 @@ WRITE_TASKS = text(f"""
                 CAST(:failures AS integer[]), CAST(:losses AS integer[]),
                 CAST(:not_before AS timestamptz[]), CAST(:workers AS text[]), CAST(:attempts AS bigint[]),
                 CAST(:fences AS bigint[]), CAST(:cancels AS boolean[]), CAST(:ready_at AS timestamptz[]),
-                CAST(:queued_at AS timestamptz[]), CAST(:reasons AS text[]), CAST(:details AS jsonb[]), CAST(:errors AS text[]),
+                CAST(:queued_at AS timestamptz[]), CAST(:reasons AS text[]), CAST(:details AS jsonb[]),
+                CAST(:waits AS text[]), CAST(:errors AS text[]),
                 CAST(:started_at AS timestamptz[]), CAST(:finished_at AS timestamptz[]))
          AS u(id, expect_state, expect_fence, state, outcome, waiting_on, good_upstream, bad_upstream, skip_upstream,
               attempt_number, user_failures, infra_losses, not_before, worker_id, attempt_id, fence, cancel_requested,
-              ready_at, queued_at, reason, reason_detail, error, started_at, finished_at)
+              ready_at, queued_at, reason, reason_detail, waits, error, started_at, finished_at)
     WHERE t.id = u.id AND t.state = u.expect_state AND t.fence = u.expect_fence AND t.state NOT IN {TERMINAL}
 """)
 
@@ -132,6 +189,10 @@ WRITE_TASK_CELLS = text("""
 CLOSE_CELLS = text("DELETE FROM open_cell WHERE task_id = ANY(CAST(:ids AS bigint[]))")
 
 
+_ABOVE_ALL = 2**63 - 1
+_CELL_STATES = {state.value: state for state in CellState}
+
+
 class TasksPart(PostgresPart):
     def lock_tasks(self, ids: Sequence[TaskId]) -> list[Task]:
         return self._tasks(LOCK_TASKS, ids=sorted(set(ids)))
@@ -145,17 +206,28 @@ class TasksPart(PostgresPart):
     def edges_from(self, ids: Sequence[TaskId]) -> list[tuple[TaskId, TaskId]]:
         return [(row[0], row[1]) for row in self._rows(EDGES_FROM, ids=sorted(set(ids)))]
 
-    def lock_scheduled_skip(self, pool_set: tuple[PoolUse, ...], limit: int) -> list[Task]:
-        return self._tasks(LOCK_SCHEDULED, pool_set=pool_set_text(pool_set), n=limit)
+    def lock_scheduled_skip(self, limits: Mapping[tuple[PoolUse, ...], int]) -> list[Task]:
+        wanted = sorted((pool_set_text(pools), limit) for pools, limit in limits.items())
+        tasks = self._tasks(
+            LOCK_SCHEDULED, pool_sets=[pool_set for pool_set, _ in wanted], limits=[limit for _, limit in wanted]
+        )
+        return sorted(tasks, key=lambda task: (pool_set_text(task.pools), in_line(task)))
+
+    def lock_open_gates_skip(self, limit: int) -> list[Task]:
+        return self._tasks(LOCK_OPEN_GATES, n=limit)
 
     def lock_queued_skip(self, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int) -> list[Task]:
         wanted = sorted(set(pins))
-        return self._tasks(
+        tasks = self._tasks(
             LOCK_QUEUED,
             locations=[location_id for location_id, _ in wanted],
             snapshots=[snapshot_id for _, snapshot_id in wanted],
             n=limit,
         )
+        return sorted(tasks, key=lambda task: (task.location_id, task.snapshot_id, in_line(task)))
+
+    def running_parties(self, worker_id: WorkerId) -> dict[Party, int]:
+        return {Party(row[0], row[1]): row[2] for row in self._rows(RUNNING_PARTIES, worker=worker_id)}
 
     def lock_due_retries_skip(self, limit: int) -> list[Task]:
         return self._tasks(LOCK_DUE_RETRIES, n=limit)
@@ -166,25 +238,33 @@ class TasksPart(PostgresPart):
     def cancelled_tasks_of_worker(self, worker_id: WorkerId) -> list[Task]:
         return self._tasks(CANCELLED_TASKS_OF_WORKER, worker=worker_id)
 
-    def lock_open_tasks_of_run(self, run_id: RunId) -> list[Task]:
-        return self._tasks(LOCK_OPEN_TASKS_OF_RUN, run=run_id)
+    def lock_open_tasks_of_run(
+        self, run_id: RunId, *, below: TaskId | None = None, limit: int | None = None
+    ) -> list[Task]:
+        return self._tasks(LOCK_OPEN_TASKS_OF_RUN, run=run_id, below=_ABOVE_ALL if below is None else below, n=limit)
 
     def write_tasks(self, updates: Sequence[TaskUpdate]) -> None:
         rows: list[TaskUpdate] = ordered(updates, lambda update: update.id, "write_tasks")
         if not rows:
             return
-        written = self._execute(WRITE_TASKS, **_columns(rows))
+        refused = refused_move(rows)
+        if refused is not None:
+            raise self._violation(refused)
+        written = self._set_rows(WRITE_TASKS, **_columns(rows))
         self._expect(written, len(rows), f"tasks {[update.id for update in rows[:20]]}")
 
     def task_cells(self, task_ids: Sequence[TaskId]) -> list[TaskCell]:
         rows = self._rows(TASK_CELLS, ids=sorted(set(task_ids)))
-        return [TaskCell(row[0], CellRef(row[1], row[2]), CellState(row[3]), row[4], row[5]) for row in rows]
+        return [
+            TaskCell(task_id, CellRef(asset_id, partition), _CELL_STATES[state], reason, conditional)
+            for task_id, asset_id, partition, state, reason, conditional in rows
+        ]
 
     def write_task_cells(self, updates: Sequence[TaskCellUpdate]) -> None:
         rows: list[TaskCellUpdate] = ordered(updates, lambda update: (update.task_id, update.cell), "write_task_cells")
         if not rows:
             return
-        written = self._execute(
+        written = self._set_rows(
             WRITE_TASK_CELLS,
             **cell_arrays([update.cell for update in rows]),
             tasks=[update.task_id for update in rows],
@@ -199,30 +279,20 @@ class TasksPart(PostgresPart):
         self._execute(CLOSE_CELLS, ids=sorted(set(task_ids)))
 
 
+_COLUMNS = (
+    "ids", "expect_states", "expect_fences", "states", "outcomes", "waiting", "good", "bad", "skip", "numbers", "failures",
+    "losses", "not_before", "workers", "attempts", "fences", "cancels", "ready_at", "queued_at", "reasons", "waits", "details",
+    "errors", "started_at", "finished_at",
+)  # fmt: skip
+
+
 def _columns(rows: Sequence[TaskUpdate]) -> dict[str, list[Any]]:
-    return {
-        "ids": [update.id for update in rows],
-        "expect_states": [update.expect_state.value for update in rows],
-        "expect_fences": [update.expect_fence for update in rows],
-        "states": [update.state.value for update in rows],
-        "outcomes": [update.outcome for update in rows],
-        "waiting": [update.waiting_on for update in rows],
-        "good": [update.good_upstream for update in rows],
-        "bad": [update.bad_upstream for update in rows],
-        "skip": [update.skip_upstream for update in rows],
-        "numbers": [update.attempt_number for update in rows],
-        "failures": [update.user_failures for update in rows],
-        "losses": [update.infra_losses for update in rows],
-        "not_before": [update.not_before for update in rows],
-        "workers": [update.worker_id for update in rows],
-        "attempts": [update.attempt_id for update in rows],
-        "fences": [update.fence for update in rows],
-        "cancels": [update.cancel_requested for update in rows],
-        "ready_at": [update.ready_at for update in rows],
-        "queued_at": [update.queued_at for update in rows],
-        "reasons": [None if update.reason is None else update.reason.value for update in rows],
-        "details": [optional_json(update.reason_detail) for update in rows],
-        "errors": [optional_text(update.error) for update in rows],
-        "started_at": [update.started_at for update in rows],
-        "finished_at": [update.finished_at for update in rows],
-    }
+    """By the fields of an update, in their order."""
+    columns: dict[str, list[Any]] = dict(zip(_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+    for name in ("expect_states", "states"):
+        columns[name] = list(map(str.__str__, columns[name]))
+    for name in ("reasons", "waits"):
+        columns[name] = [None if one is None else one.value for one in columns[name]]
+    columns["details"] = [optional_json(one) for one in columns["details"]]
+    columns["errors"] = [optional_text(one) for one in columns["errors"]]
+    return columns

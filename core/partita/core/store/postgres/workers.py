@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import text
-
 from partita.core.store.postgres.base import PostgresPart
+from partita.core.store.sql import text
 from partita.core.store.values import Worker, WorkerId
 
 PUT_WORKER = text("""
@@ -40,11 +39,18 @@ LIVE_WORKERS = text(f"SELECT {_COLUMNS} FROM worker WHERE state = 'live' AND lea
 READ_PULSE = text("SELECT last_ok FROM db_pulse WHERE id = 1 FOR NO KEY UPDATE")
 SET_PULSE = text("UPDATE db_pulse SET last_ok = now() WHERE id = 1")
 
-EXTEND_LEASES = text("""
+# A lease that was renewed after the outage and before anybody noticed it is whole already.
+_EXTENDED = """
+    greatest(lease_expires_at,
+             least(lease_expires_at + make_interval(secs => :seconds), now() + make_interval(secs => :at_most_s)))
+"""
+EXTEND_LEASES = text(f"""
     WITH workers AS (
-        UPDATE worker SET lease_expires_at = lease_expires_at + make_interval(secs => :seconds) WHERE state <> 'gone'
+        UPDATE worker SET lease_expires_at = {_EXTENDED} WHERE state <> 'gone'
+    ), triggerers AS (
+        UPDATE triggerer SET lease_expires_at = {_EXTENDED} WHERE state = 'live'
     )
-    UPDATE code_server SET lease_expires_at = lease_expires_at + make_interval(secs => :seconds)
+    UPDATE code_server SET lease_expires_at = {_EXTENDED}
 """)
 
 
@@ -74,5 +80,5 @@ class WorkersPart(PostgresPart):
     def set_pulse(self) -> None:
         self._execute(SET_PULSE)
 
-    def extend_leases(self, seconds: float) -> None:
-        self._execute(EXTEND_LEASES, seconds=seconds)
+    def extend_leases(self, seconds: float, *, at_most_s: float) -> None:
+        self._execute(EXTEND_LEASES, seconds=seconds, at_most_s=at_most_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import text
+from partita.core.store.sql import text
 
 ACCEPTANCES = text("""
     SELECT id, at, who, reason, request, cells, undone_at, undone_by FROM acceptance ORDER BY id DESC LIMIT :limit

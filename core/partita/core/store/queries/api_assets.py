@@ -1,8 +1,10 @@
 """Read-only statements about assets and single cells, for people."""
 
+# ruff: noqa: S608 - the fragments are constants of this package; values are always parameters
 from __future__ import annotations
 
-from sqlalchemy import text
+from partita.core.store.queries.waits_read import REASON_DETAIL
+from partita.core.store.sql import text
 
 # What of each asset may have changed: its answers differ whenever the status of one of its cells may differ. They are read in one
 # snapshot; sums instead of maxima, because lower numbers may commit later.
@@ -14,9 +16,10 @@ PAGE_TOKENS = text("""
     SELECT p.asset_id, count(*), sum(CAST(CAST(p.xmin AS text) AS bigint)) FROM cell_page p GROUP BY p.asset_id
 """)
 OPEN_TOKENS = text("""
-    SELECT o.asset_id, count(*), sum(o.task_id), coalesce(sum(o.task_id) FILTER (WHERE t.state = 'queued'), 0),
-           coalesce(sum(o.task_id) FILTER (WHERE t.state = 'running'), 0),
-           coalesce(sum(o.task_id) FILTER (WHERE t.state = 'up_for_retry'), 0)
+    SELECT o.asset_id, count(*) AS open, sum(o.task_id) AS tasks,
+           coalesce(sum(o.task_id) FILTER (WHERE t.state = 'queued'), 0) AS queued,
+           coalesce(sum(o.task_id) FILTER (WHERE t.state = 'running'), 0) AS running,
+           coalesce(sum(o.task_id) FILTER (WHERE t.state = 'up_for_retry'), 0) AS retrying
     FROM open_cell o JOIN task t ON t.id = o.task_id GROUP BY o.asset_id
 """)
 
@@ -61,7 +64,7 @@ CELLS = text("""
     WHERE c.asset_id = :asset_id AND c.partition = ANY(CAST(:partitions AS text[]))
 """)
 
-OPEN_TASK = text("""
-    SELECT t.id, t.run_id, t.state, t.reason, t.reason_detail FROM open_cell o JOIN task t ON t.id = o.task_id
+OPEN_TASK = text(f"""
+    SELECT t.id, t.run_id, t.state, t.reason, {REASON_DETAIL} FROM open_cell o JOIN task t ON t.id = o.task_id
     WHERE o.asset_id = :asset_id AND o.partition = :partition
 """)

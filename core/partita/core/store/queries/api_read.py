@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import TextClause
+from psycopg import Cursor
 
 from partita.core.store.queries.reader import Reader
+from partita.core.store.sql import Statement
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
 
-def rows(reader: Reader, statement: TextClause, **parameters: Any) -> Rows:
+def rows(reader: Reader, statement: Statement, **parameters: Any) -> Rows:
     """All rows of one statement."""
-    return cast(Rows, reader._connection.execute(statement, parameters).mappings().fetchall())
+    with reader._connection.cursor(row_factory=_named) as cursor:
+        return cursor.execute(statement.driver, parameters).fetchall()
 
 
-def one(reader: Reader, statement: TextClause, **parameters: Any) -> Row | None:
+def one(reader: Reader, statement: Statement, **parameters: Any) -> Row | None:
     """The first row, or None."""
-    return cast(Row | None, reader._connection.execute(statement, parameters).mappings().first())
+    with reader._connection.cursor(row_factory=_named) as cursor:
+        return cursor.execute(statement.driver, parameters).fetchone()
 
 
-def number(reader: Reader, statement: TextClause, **parameters: Any) -> int:
+def number(reader: Reader, statement: Statement, **parameters: Any) -> int:
     """The one number that a statement gives."""
-    return int(reader._connection.execute(statement, parameters).scalar_one() or 0)
+    ((found,),) = reader._connection.execute(statement.driver, parameters).fetchall()
+    return int(found or 0)
 
 
 def now(reader: Reader) -> datetime:
     """The instant of the reader's snapshot, on the database's clock."""
     return reader.now()
+
+
+def _named(cursor: Cursor[Any]) -> Callable[[Sequence[Any]], Row]:
+    """Rows as mappings. Raises ValueError for two columns of one name: the second would hide the first."""
+    names = [column.name for column in cursor.description or ()]
+    if len(set(names)) != len(names):
+        raise ValueError(f"name the columns of the statement apart: {', '.join(names)}")
+    return lambda values: dict(zip(names, values, strict=True))

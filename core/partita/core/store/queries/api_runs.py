@@ -6,19 +6,26 @@ Callers run them with `api_read` and give the models. Every list is bounded by i
 # ruff: noqa: S608 - the fragments are constants of this module; values are always parameters
 from __future__ import annotations
 
-from sqlalchemy import text
+from partita.core.store.queries.waits_read import REASON_DETAIL
+from partita.core.store.sql import text
 
 _TERMINAL = "('success', 'failed', 'upstream_failed', 'skipped', 'removed', 'cancelled')"
 
 _RUN = """r.id, r.backfill_id, r.state, r.cause, r.request, r.plan_hash, r.as_of, r.created_at, r.finished_at,
-    r.cancel_requested_at"""
+    r.cancel_requested_at, r.times_out_at, r.timed_out_at,
+    (SELECT jsonb_object_agg(g.name, g.value) FROM run_tag g WHERE g.run_id = r.id) AS tags"""
+_RUN_FILTER = """(CAST(:state AS text) IS NULL OR r.state = :state)
+    AND (cardinality(CAST(:names AS text[])) = 0 OR r.id IN (
+        SELECT g.run_id FROM run_tag g
+        JOIN unnest(CAST(:names AS text[]), CAST(:values AS text[])) AS u(name, value) USING (name, value)
+        GROUP BY g.run_id HAVING count(*) = cardinality(CAST(:names AS text[]))))"""
 
 LIST_RUNS = text(f"""
     SELECT {_RUN} FROM run r
-    WHERE CAST(:state AS text) IS NULL OR r.state = :state
+    WHERE {_RUN_FILTER}
     ORDER BY r.created_at DESC, r.id DESC OFFSET :offset LIMIT :limit
 """)
-COUNT_RUNS = text("SELECT count(*) FROM run r WHERE CAST(:state AS text) IS NULL OR r.state = :state")
+COUNT_RUNS = text(f"SELECT count(*) FROM run r WHERE {_RUN_FILTER}")
 RUNS_BY_ID = text(f"SELECT {_RUN} FROM run r WHERE r.id = ANY(CAST(:ids AS bigint[])) ORDER BY r.id")
 
 # Gates are the planner's plumbing: people count steps. A task's own start is that of its last attempt: those that were tried
@@ -38,6 +45,7 @@ CELLS_OF_RUNS = text("""
     WHERE t.run_id = ANY(CAST(:ids AS bigint[]))
     GROUP BY t.run_id, a.key, c.state, t.state ORDER BY t.run_id, a.key
 """)
+PARAMS_OF_RUN = text("SELECT r.params FROM run r WHERE r.id = :run_id")
 PINS_OF_RUN = text("""
     SELECT l.name AS location, s.hash AS version
     FROM run_pin p JOIN location l ON l.id = p.location_id JOIN snapshot s ON s.id = p.snapshot_id
@@ -61,7 +69,7 @@ LAST_PATH = text("""
     SELECT id FROM path WHERE kind = 'step' ORDER BY depth DESC
 """)
 
-_TASK = """t.id, t.run_id, t.step, t.state, t.outcome, t.reason, t.reason_detail, t.wave, t.attempt_number, t.user_failures,
+_TASK = f"""t.id, t.run_id, t.step, t.state, t.outcome, t.reason, {REASON_DETAIL}, t.wave, t.attempt_number, t.user_failures,
     t.retry, t.ready_at, t.queued_at, t.started_at, t.finished_at, t.not_before, t.worker_id, t.error, t.cell_count,
     t.waiting_on, t.attempt_id, t.cancel_requested"""
 _TASK_FILTER = """t.run_id = :run_id AND t.kind = 'step'
@@ -104,16 +112,25 @@ CHECKS_OF_ATTEMPTS = text("""
     WHERE k.attempt_id = ANY(CAST(:ids AS bigint[])) ORDER BY k.attempt_id, k.name, k.partition LIMIT :limit
 """)
 
-_BACKFILL = """b.id, b.name, b.state, b.request, b.max_active, b.created_by, b.created_at, b.finished_at,
-    (SELECT max(r.id) FROM run r WHERE r.backfill_id = b.id) AS run_id"""
-LIST_BACKFILLS = text(f"SELECT {_BACKFILL} FROM backfill b ORDER BY b.id DESC OFFSET :offset LIMIT :limit")
-COUNT_BACKFILLS = text("SELECT count(*) FROM backfill")
-BACKFILL = text(f"SELECT {_BACKFILL} FROM backfill b WHERE b.id = :backfill_id")
-RUNS_OF_BACKFILL = text("SELECT r.id FROM run r WHERE r.backfill_id = :backfill_id ORDER BY r.id")
+# What cancelling meets: the open steps of runs by state, and the steps that wait below one task.
+OPEN_STEPS_OF_RUNS = text(f"""
+    SELECT t.state, count(*) AS n FROM task t
+    WHERE t.run_id = ANY(CAST(:ids AS bigint[])) AND t.kind = 'step' AND t.state NOT IN {_TERMINAL}
+    GROUP BY t.state
+""")
+WAITING_BELOW = text("""
+    WITH RECURSIVE below AS (
+        SELECT e.downstream_id AS id FROM task_edge e WHERE e.upstream_id = :task_id
+        UNION
+        SELECT e.downstream_id FROM below JOIN task_edge e ON e.upstream_id = below.id
+    )
+    SELECT count(*) FROM below JOIN task t ON t.id = below.id WHERE t.state = 'none' AND t.kind = 'step'
+""")
 
 # The order in which admission and claims take them.
 WAITING_TASKS = text(f"""
-    SELECT {_TASK} FROM task t WHERE t.state IN ('scheduled', 'queued', 'up_for_retry') AND t.kind = 'step'
+    SELECT {_TASK} FROM task t WHERE t.state IN ('scheduled', 'queued', 'deferred', 'awaiting_input', 'up_for_retry')
+        AND t.kind = 'step'
     ORDER BY t.priority DESC, t.ready_at, t.id LIMIT :limit
 """)
 OPEN_TASK_STATES = text(f"""

@@ -3,14 +3,16 @@
 # ruff: noqa: S608 - the fragments are constants of this module; values are always parameters
 from __future__ import annotations
 
-from sqlalchemy import text
+from partita.core.store.sql import text
 
 LOCATIONS = text("""
     SELECT l.id, l.name, l.state, l.error, l.modules, l.state_since, l.loaded_at, s.hash AS version, s.kept
     FROM location l LEFT JOIN snapshot s ON s.id = l.active_snapshot_id ORDER BY l.name
 """)
+# By when they were active last, not by when they were made: after a roll-back the two differ.
 PREVIOUS_SNAPSHOT = text("""
-    SELECT id FROM snapshot WHERE location_id = :location AND id <> :active ORDER BY created_at DESC, id DESC LIMIT 1
+    SELECT id FROM snapshot WHERE location_id = :location AND id <> :active AND activated_at IS NOT NULL
+    ORDER BY activated_at DESC, id DESC LIMIT 1
 """)
 CODE_SERVERS = text("""
     SELECT c.server_id, c.location_id, c.address, c.versions, c.lease_expires_at > now() AS live, c.lease_expires_at
@@ -21,9 +23,20 @@ POOLS = text("""
     SELECT p.name, p.slots, coalesce((SELECT sum(h.slots) FROM pool_slot h WHERE h.pool = p.name), 0) AS held
     FROM pool p ORDER BY p.name
 """)
+# By party: what holds slots, and what is ready and waits for some.
+LANES = text("SELECT name, weight, reserved FROM lane ORDER BY name")
+LANE_TASKS = text("""
+    SELECT lane, fair_key, sum(active) AS active, sum(waiting) AS waiting
+    FROM (
+        SELECT lane, fair_key, count(DISTINCT task_id) AS active, 0 AS waiting FROM pool_slot GROUP BY lane, fair_key
+        UNION ALL
+        SELECT lane, fair_key, 0, count(*) FROM task WHERE state = 'scheduled' AND kind = 'step' GROUP BY lane, fair_key
+    ) AS found
+    GROUP BY lane, fair_key ORDER BY lane, active DESC, waiting DESC, fair_key
+""")
 POOL_NAMES = text("SELECT name FROM pool ORDER BY name")
 POOL_HOLDERS = text("""
-    SELECT h.pool, h.task_id, t.run_id, t.step, h.slots, h.since
+    SELECT h.pool, h.task_id, t.run_id, t.step, t.lane, h.slots, h.since
     FROM pool_slot h JOIN task t ON t.id = h.task_id ORDER BY h.pool, h.since, h.task_id LIMIT :limit
 """)
 POOL_WAITING = text("""
@@ -34,7 +47,7 @@ POOL_WAITING = text("""
 """)
 
 AUTOMATION_REQUESTS = text("""
-    SELECT q.at, a.key AS consumer, q.partition, q.cause, q.run_id
+    SELECT q.at, a.key AS consumer, q.partition, q.cause, q.run_id, q.verdict
     FROM automation_request q JOIN asset a ON a.id = q.asset_id ORDER BY q.at DESC LIMIT :limit
 """)
 LAST_REQUESTS = text("""
@@ -42,6 +55,7 @@ LAST_REQUESTS = text("""
     FROM automation_request q JOIN asset a ON a.id = q.asset_id
     WHERE q.asset_id = ANY(CAST(:ids AS bigint[])) ORDER BY q.asset_id, q.at DESC
 """)
+NEXT_LOOKS = text("SELECT asset_id, next_at FROM automation_clock WHERE asset_id = ANY(CAST(:ids AS bigint[]))")
 
 COMPONENTS = text("""
     SELECT c.id, c.kind, c.name, c.pid, c.last_seen_at, extract(epoch FROM now() - c.last_seen_at) AS silent_s

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, text
-
 from partita.core.cells.pages import block_of, unpack
 from partita.core.cells.values import CellBlock, CellDetail, CellRow, OpenCell
-from partita.core.store.queries.wide import stream
+from partita.core.store.queries.base import Queries
+from partita.core.store.sql import text
 from partita.core.store.values import AssetId, CellRef, TaskState
 
 PAGES = text("""
@@ -49,36 +48,34 @@ DETAILS = text("""
 """)
 
 
-class CellsQueries:
+class CellsQueries(Queries):
     """Implements `CellsReader`; a part of `Reader`."""
-
-    _connection: Connection
 
     def blocks(self, assets: Collection[AssetId]) -> Mapping[AssetId, Sequence[CellBlock]]:
         """Pages in key order, then one block of what is not folded into them."""
-        wanted = {"assets": list(assets)}
+        wanted = list(assets)
         found: dict[AssetId, list[CellBlock]] = {}
-        for asset_id, packed in stream(self._connection, PAGES, **wanted):
+        for asset_id, packed in self._stream(PAGES, assets=wanted):
             found.setdefault(asset_id, []).append(unpack(packed))
-        for asset_id, rows in _by_asset(self._connection.execute(CHANGED, wanted).fetchall()).items():
+        for asset_id, rows in _by_asset(self._rows(CHANGED, assets=wanted)).items():
             found.setdefault(asset_id, []).append(block_of(rows))
         return found
 
     def rebuilt(self, assets: Collection[AssetId]) -> Mapping[AssetId, CellBlock]:
         """One block per asset, made from the rows of `cell`: what the pages must be equal to."""
-        rows = self._connection.execute(ALL_CELLS, {"assets": list(assets)}).fetchall()
+        rows = self._rows(ALL_CELLS, assets=list(assets))
         return {asset_id: block_of(cells) for asset_id, cells in _by_asset(rows).items()}
 
     def open_cells(self, assets: Collection[AssetId]) -> Mapping[AssetId, Mapping[str, OpenCell]]:
         """The open cells of these assets, by partition."""
         found: dict[AssetId, dict[str, OpenCell]] = {}
-        for asset_id, partition, task_id, state in self._connection.execute(OPEN_CELLS, {"assets": list(assets)}):
+        for asset_id, partition, task_id, state in self._rows(OPEN_CELLS, assets=list(assets)):
             found.setdefault(asset_id, {})[partition] = OpenCell(task_id, TaskState(state))
         return found
 
     def fingerprint_ids(self, texts: Collection[str]) -> Mapping[str, int]:
         """The interned ids of these fingerprints; those never stored are left out."""
-        return {row[0]: row[1] for row in self._connection.execute(FINGERPRINTS, {"texts": list(texts)})}
+        return {row[0]: row[1] for row in self._rows(FINGERPRINTS, texts=list(texts))}
 
     def details(self, cells: Collection[CellRef]) -> Mapping[CellRef, CellDetail]:
         """The details of these cells; unknown ones are left out."""
@@ -86,7 +83,7 @@ class CellsQueries:
             return {}
         wanted = {"assets": [cell.asset_id for cell in cells], "partitions": [cell.partition for cell in cells]}
         found: dict[CellRef, CellDetail] = {}
-        for row in self._connection.execute(DETAILS, wanted):
+        for row in self._rows(DETAILS, **wanted):
             cell = CellRef(row[0], row[1])
             found[cell] = CellDetail(
                 cell=cell,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import text
+from partita.core.store.sql import text
 
 COUNTS = text("""
     SELECT scheme, count(*) AS n FROM dynamic_key WHERE ended IS NULL AND scheme = ANY(CAST(:schemes AS text[])) GROUP BY scheme

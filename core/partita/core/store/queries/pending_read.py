@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, text
+from partita.core.store.queries.base import Queries
+from partita.core.store.sql import text
 
 # Each part ends at the first row of a partial or small index: the cost does not grow with history.
 PENDING = text("""
@@ -17,7 +18,23 @@ PENDING = text("""
            EXISTS (SELECT 1 FROM cell_change),
            EXISTS (SELECT 1 FROM task WHERE state = 'queued'),
            EXISTS (SELECT 1 FROM worker WHERE state <> 'gone' AND lease_expires_at < now()),
-           EXISTS (SELECT 1 FROM dynamic_key WHERE ended IS NULL AND expires_at <= now())
+           EXISTS (SELECT 1 FROM dynamic_key WHERE ended IS NULL AND expires_at <= now()),
+           EXISTS (SELECT 1 FROM deadline WHERE missed_at IS NULL AND due_at <= now()),
+           EXISTS (SELECT 1 FROM run WHERE times_out_at <= now() AND times_out_at IS NOT NULL AND timed_out_at IS NULL
+                   AND state = 'running'),
+           EXISTS (SELECT 1 FROM version_gone),
+           EXISTS (SELECT 1 FROM automation_clock WHERE next_at <= now()),
+           EXISTS (SELECT 1 FROM run WHERE cancelled_from IS NOT NULL),
+           EXISTS (SELECT 1 FROM alert_signal),
+           EXISTS (SELECT 1 FROM notice WHERE state = 'pending' AND due_at <= now()
+                   AND (lease_until IS NULL OR lease_until <= now())),
+           EXISTS (SELECT 1 FROM wait WHERE state = 'open' AND deadline_at <= now()),
+           EXISTS (SELECT 1 FROM wait WHERE state = 'open' AND asset_id IS NOT NULL),
+           EXISTS (SELECT 1 FROM freshness WHERE next_at <= now()),
+           EXISTS (SELECT 1 FROM triggerer WHERE state = 'live' AND lease_expires_at < now()),
+           EXISTS (SELECT 1 FROM asked WHERE state = 'open' AND due_at <= now()),
+           EXISTS (SELECT 1 FROM wait WHERE state = 'open' AND triggerer_id IS NULL AND asset_id IS NULL
+                   AND location_id IS NOT NULL)
 """)
 
 
@@ -35,12 +52,23 @@ class Pending:
     queued: bool
     lapsed: bool
     expired_keys: bool
+    due_deadlines: bool
+    overdue_runs: bool
+    stranded: bool
+    clocks: bool
+    cancelling: bool
+    signals: bool
+    notices: bool
+    overdue_waits: bool
+    cell_waits: bool
+    freshness: bool
+    lapsed_triggerers: bool
+    asked: bool
+    unwatched: bool
 
 
-class PendingQueries:
+class PendingQueries(Queries):
     """A part of `Reader`."""
 
-    _connection: Connection
-
     def pending(self) -> Pending:
-        return Pending(*self._connection.execute(PENDING).one())
+        return Pending(*self._row(PENDING))

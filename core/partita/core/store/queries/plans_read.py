@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import Connection, text
-
 from partita.core.catalog.values import StepKey
 from partita.core.planner.estimate import Durations
 from partita.core.planner.plan import PoolLoad
-from partita.core.store.values import LocationId
+from partita.core.store.queries.base import Queries
+from partita.core.store.sql import text
+from partita.core.store.values import CellRef, LocationId
 
 POOLS = text("""
     SELECT p.name, p.slots, coalesce(sum(s.slots), 0)
@@ -29,25 +29,39 @@ DURATIONS = text("""
 """)
 
 
-class PlanQueries:
-    """Implements the rest of `PlanReader`; a part of `Reader`."""
+# Of each cell the last task of the backfill: a further run tries again what an earlier one left.
+UNMADE_CELLS = text("""
+    SELECT asset_id, partition, state
+    FROM (SELECT DISTINCT ON (c.asset_id, c.partition) c.asset_id, c.partition, c.state
+          FROM run r JOIN task t ON t.run_id = r.id JOIN task_cell c ON c.task_id = t.id
+          WHERE r.backfill_id = :backfill
+          ORDER BY c.asset_id, c.partition, c.task_id DESC) AS latest
+    WHERE state IN ('failed', 'upstream_failed', 'cancelled', 'removed')
+    ORDER BY asset_id, partition
+""")
 
-    _connection: Connection
+
+class PlanQueries(Queries):
+    """Implements the rest of `PlanReader`; a part of `Reader`."""
 
     def pools(self, names: Collection[str]) -> Mapping[str, PoolLoad]:
         """These pools; unknown ones are left out."""
-        rows = self._connection.execute(POOLS, {"names": list(names)})
+        rows = self._rows(POOLS, names=list(names))
         return {row[0]: PoolLoad(row[1], int(row[2])) for row in rows}
+
+    def unmade_of_backfill(self, backfill_id: int) -> list[CellRef]:
+        """The cells whose last task in the backfill did not make them."""
+        return [CellRef(row[0], row[1]) for row in self._rows(UNMADE_CELLS, backfill=backfill_id)]
 
     def capacity(self) -> int:
         """How many attempts the live workers run at once."""
-        return int(self._connection.execute(CAPACITY).scalar_one())
+        return self._number(CAPACITY)
 
     def durations(self, steps: Collection[StepKey]) -> Mapping[StepKey, Durations]:
         """The mean duration of recent successful attempts by step."""
         wanted = set(steps)
         if not wanted:
             return {}
-        rows = self._connection.execute(DURATIONS, {"steps": sorted({step.id for step in wanted})})
+        rows = self._rows(DURATIONS, steps=sorted({step.id for step in wanted}))
         found = {StepKey(LocationId(row[0]), row[1]): Durations(float(row[2]), int(row[3])) for row in rows}
         return {step: known for step, known in found.items() if step in wanted}

@@ -13,7 +13,9 @@ from partita.ui.api.models.shared import AttemptSummary, CheckResult, OpenTask, 
 
 
 class AutomationView(Model):
-    type: str
+    """`condition` is what people wrote after `automation=`."""
+
+    condition: str
 
 
 class CheckTally(Model):
@@ -22,7 +24,9 @@ class CheckTally(Model):
     total: int
 
 
-class AssetSummary(Model):
+class _AssetHead(Model):
+    """What a list and the page of an asset both tell."""
+
     id: int
     key: str
     location: str
@@ -37,10 +41,13 @@ class AssetSummary(Model):
     partition_count: int
     counts: Counts
     automation: AutomationView | None
-    checks: CheckTally
     last_materialized_at: datetime | None
     load_error: str | None
     fresh_to: str | None
+
+
+class AssetSummary(_AssetHead):
+    checks: CheckTally
 
 
 class AssetList(Model):
@@ -116,31 +123,24 @@ class CheckView(Model):
     """The newest of those."""
 
 
-class AssetDetail(Model):
+class SetAsideView(Model):
+    """Published cells of an asset that a change of its partition scheme set aside; `scheme` is the one they were made under."""
+
+    scheme: str
+    present: bool = Field(description="Whether it is the scheme of now: they were set aside by a restart")
+    cells: int
+    moved_at: datetime
+
+
+class AssetDetail(_AssetHead):
     """AssetSummary (with `checks` in full) and what the asset page shows beside it."""
 
-    id: int
-    key: str
-    location: str
-    group: str
-    owner: str | None
-    kinds: list[str]
-    tags: dict[str, str]
-    description: str
-    external: bool
-    partitions_kind: PartitionsKind
-    cadence: Cadence | None
-    partition_count: int
-    counts: Counts
-    automation: AutomationView | None
     checks: list[CheckView]
-    last_materialized_at: datetime | None
-    load_error: str | None
-    fresh_to: str | None
     verdict: Verdict
     upstream: list[Neighbour]
     downstream: list[Neighbour]
     partitions: PartitionsView
+    set_aside: list[SetAsideView]
     retries: RetryView
     timeout_s: float | None
     pools: list[PoolUseView]

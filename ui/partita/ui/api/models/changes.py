@@ -91,11 +91,13 @@ class ImpactView(Model):
 
 
 class ChangedAsset(Model):
-    """`kind` says how: a likely rename stands in `added` and `removed` too. `lines` are sentences."""
+    """`kind` says how: a likely rename stands in `added` and `removed` too. `lines` are sentences. `partitions`: they changed,
+    so that there is something to choose."""
 
     key: str
     kind: Literal["added", "removed", "changed", "settings", "below"]
     lines: list[str]
+    partitions: bool
     impact: ImpactView | None
 
 

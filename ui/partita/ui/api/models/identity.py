@@ -33,7 +33,14 @@ class RetireRequest(Model):
     selection: str
 
 
-IdentityRequest = Annotated[RenameRequest | MoveRequest | RetireRequest, Field(discriminator="kind")]
+class DeleteRequest(Model):
+    """What retired assets held and their history go for good."""
+
+    kind: Literal["delete"]
+    keys: list[str] = Field(min_length=1)
+
+
+IdentityRequest = Annotated[RenameRequest | MoveRequest | RetireRequest | DeleteRequest, Field(discriminator="kind")]
 
 
 class FormerCellView(Model):
@@ -62,7 +69,7 @@ class IdentityLine(Model):
 class IdentityPreview(Model):
     """What would be done; `hash` is given back to do it."""
 
-    kind: Literal["rename", "move", "retire"]
+    kind: Literal["rename", "move", "retire", "delete"]
     assets: list[IdentityLine]
     hash: str
 
@@ -118,7 +125,8 @@ class SchemeDoneView(Model):
 
 
 class IdentityConfirmed(Model):
-    """A request, and the hash of the preview that it was shown with."""
+    """A request, and the hash of the preview that it was shown with; `reason` is kept in the audit."""
 
     request: IdentityRequest
     hash: str
+    reason: str = Field(default="", max_length=2000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -113,7 +113,35 @@ class Blocked(Model):
     reason: str
 
 
+class PlanWarning(Model):
+    """What to know before launching; it holds nothing back. `resource` is the class that is used, "" for none."""
+
+    resource: str
+    assets: list[str]
+    tasks: int
+    text: str
+    fix: str
+
+
+class ParamField(Model):
+    """A field of a params model. `type` is string, integer, number, boolean or json; `choices` of an enum of texts."""
+
+    name: str
+    type: Literal["string", "integer", "number", "boolean", "json"]
+    required: bool
+    default: Any
+    description: str
+    choices: list[str] | None
+    assets: list[str]
+
+
+class ParamFields(Model):
+    fields: list[ParamField]
+
+
 class PlanView(Model):
+    """What would run and why. `params` are those of the request; `warnings` hold nothing back."""
+
     id: int
     hash: str
     as_of: datetime
@@ -129,7 +157,9 @@ class PlanView(Model):
     pools: list[PoolPressure]
     blocked: list[Blocked]
     blocked_count: int
+    warnings: list[PlanWarning]
     joined: int
+    params: dict[str, Any]
     cli: str
     nothing_to_do: bool
 
@@ -185,12 +215,43 @@ class NotLaunched(ErrorBody):
     difference: PlanDifference | None
 
 
+MAX_TIMEOUT_S = 366 * 86_400.0
+
+
+TagName = Annotated[str, Field(min_length=1, max_length=100, pattern="^[^=]+$")]
+TagValue = Annotated[str, Field(max_length=500)]
+
+
 class LaunchRequest(Model):
-    """`confirm_cells` repeats the count that was shown: a plan that was not read is not launched (law 6)."""
+    """`confirm_cells` repeats the count that was shown: a plan that was not read is not launched (law 6). `name`, `max_active`
+    (tasks at once), `priority` and `order` (which partitions first) make it a backfill, or are of it. Without `lane` it goes in
+    the lane interactive, a backfill in the lane backfill. `reason` is kept in the audit.
+    After `timeout_s` what of the run has not ended is stopped. `tags` say what the run is for: runs are found by them."""
 
     confirm_cells: int = Field(ge=0)
     name: str | None = None
     max_active: int | None = Field(default=None, ge=1)
+    priority: int = Field(default=0, ge=-1000, le=1000)
+    order: Literal["oldest", "newest"] = "oldest"
+    lane: str | None = None
+    reason: str = Field(default="", max_length=2000)
+    timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S)
+    tags: dict[TagName, TagValue] = Field(default_factory=dict, max_length=20)
+
+
+class TaskRerunRequest(Model):
+    """`downstream`: with what depends on the task's cells, as far as they come out other."""
+
+    downstream: bool = False
+
+
+class TaskRerun(Model):
+    """The plan that makes the cells of a task again, and what to ask for to plan it once more."""
+
+    plan: PlanView
+    selection: str
+    partitions: str | None
+    downstream: bool
 
 
 class LaunchView(Model):

@@ -31,6 +31,7 @@ class RequestView(Model):
     cause: str
     cells: int
     cell_limit: int
+    before: int = Field(description="Cells that automation had asked for before because of the same run; they count")
     by_reason: Counts
     assets: list[RequestAsset]
     merged: int

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
 
 from partita.ui.api.models.base import Counts, Model
 from partita.ui.api.models.shared import AttemptSummary, CheckResult, Reason
@@ -32,6 +34,7 @@ class RunSummary(Model):
     started_at: datetime | None
     finished_at: datetime | None
     task_count: int
+    tags: dict[str, str]
     tallies: Counts
     cells: CellTally
     asset_keys: list[str]
@@ -47,10 +50,29 @@ class PinView(Model):
     version: str
 
 
+class RunWait(Model):
+    """Tasks of a run that do not run for one reason. `side`: who keeps them: `limits` what is scheduled, `workers` what is queued
+    (S-151). `state` is `in_progress` for cells that another run makes. `task` is one of them."""
+
+    state: str
+    side: Literal["limits", "workers", "upstream", "time", "outside", "person"]
+    code: str | None
+    tasks: int
+    text: str
+    task: int | None
+    run: int | None
+
+
 class RunDetail(RunSummary):
+    """`times_out_at` is when what has not ended by then is stopped; null: it may take as long as it does."""
+
+    waits: list[RunWait]
+    params: dict[str, Any]
     plan_hash: str
     snapshots: list[PinView]
     critical_path: list[int]
+    times_out_at: datetime | None
+    timed_out_at: datetime | None
 
 
 class TaskRow(Model):
@@ -99,6 +121,23 @@ class TaskDetail(TaskRow):
     cells: list[TaskCellView]
 
 
+class CancelRequest(Model):
+    """Why; kept in the audit. May be left out."""
+
+    reason: str = Field(default="", max_length=2000)
+
+
+class CancelPreview(Model):
+    """What cancelling would meet now, or pausing a backfill: `at_once` tasks end (or wait), `running` ones are asked to stop (or
+    go on), `below` wait for a task that is cancelled alone and hear of it by their trigger rule. `cli` does the same."""
+
+    sentence: str
+    at_once: int
+    running: int
+    below: int
+    cli: str
+
+
 class AttemptDetail(AttemptSummary):
     task_id: int
     run_id: int
@@ -128,6 +167,10 @@ class AssetProgress(Model):
 
 
 class BackfillView(Model):
+    """`run_ids` in order: the first, and one for each retry; `run_id` is the last. `pausable` is false for backfills of older
+    versions. `unmade` cells failed, could not start or were cancelled: a retry makes them. `cells_per_s` is the rate of the last
+    ten minutes, `eta_s` the rest at that rate; null while paused and while there is nothing to tell by."""
+
     id: int
     name: str
     run_id: int | None
@@ -138,8 +181,46 @@ class BackfillView(Model):
     created_at: datetime
     finished_at: datetime | None
     max_active: int | None
+    priority: int
+    order: Literal["oldest", "newest"]
+    pausable: bool
+    paused_by: str | None
+    paused_at: datetime | None
+    cancelling: bool
+    run_ids: list[int]
+    cells: int
+    pending: int
+    unmade: int
+    cells_per_s: float | None
     progress: list[AssetProgress]
     eta_s: float | None
+
+
+class BackfillSettings(Model):
+    """What to change; what is left out stays. `max_active` null: no limit but the pools'."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    max_active: int | None = Field(default=None, ge=1)
+    priority: int = Field(default=0, ge=-1000, le=1000)
+    reason: str = Field(default="", max_length=2000)
+
+
+class MatrixRow(Model):
+    """Per partition of the page the state, and the task that it is of; null where the asset has no such cell here."""
+
+    asset: str
+    states: list[str | None]
+    tasks: list[int | None]
+
+
+class BackfillMatrix(Model):
+    """A page of the cells of a backfill: partitions (of all assets, oldest first) by assets. `total` partitions match."""
+
+    total: int
+    offset: int
+    partitions: list[str]
+    rows: list[MatrixRow]
 
 
 class BackfillList(Model):

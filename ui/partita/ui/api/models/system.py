@@ -8,7 +8,6 @@ from typing import Literal
 from pydantic import Field
 
 from partita.ui.api.models.base import Counts, Model
-from partita.ui.api.models.requests import FaultView, RequestView
 from partita.ui.api.models.runs import RunSummary, TaskRow
 
 
@@ -53,6 +52,7 @@ class HolderView(Model):
     task_id: int
     run_id: int
     step: str
+    lane: str
     slots: int
     since: datetime
 
@@ -70,44 +70,44 @@ class PoolView(Model):
 
 
 class PoolSize(Model):
-    """How many slots a pool shall have."""
+    """How many slots a pool shall have; `reason` is kept in the audit."""
 
     slots: int = Field(ge=0, le=1_000_000)
+    reason: str = Field(default="", max_length=2000)
+
+
+class PartyView(Model):
+    """Who shares a lane: `by:` a person, `backfill:` an id, or `owner:` of assets; "" for what has none of these."""
+
+    key: str
+    active: int
+    waiting: int
+
+
+class LaneView(Model):
+    """`active` tasks hold slots, `waiting` ones are ready and have none. `share` is what the lane is due of each pool in which
+    all lanes wait that wait now."""
+
+    name: str
+    weight: int
+    reserved: float
+    share: float
+    active: int
+    waiting: int
+    parties: list[PartyView]
+
+
+class LaneSetting(Model):
+    """What shall change; null leaves it as it is."""
+
+    weight: int | None = Field(default=None, ge=1, le=1_000)
+    reserved: float | None = Field(default=None, ge=0, lt=1)
 
 
 class QueueView(Model):
     by_state: Counts
     oldest_ready_at: datetime | None
     waiting: list[TaskRow]
-
-
-class ConsumerView(Model):
-    """`on_code_change` is ignore or rebuild; `limit` the asset's own limit of cells a request, null: the deployment's."""
-
-    key: str
-    type: str
-    on_code_change: str
-    limit: int | None
-    upstream: list[str]
-    last_requested_at: datetime | None
-    last_reason: str | None
-
-
-class AutomationRequestView(Model):
-    at: datetime
-    consumer: str
-    partition: str
-    cause: str
-    run_id: int | None
-
-
-class AutomationPage(Model):
-    """`waiting` are requests above the limit, `faults` what could not be decided, `requests` those that were made lately."""
-
-    consumers: list[ConsumerView]
-    waiting: list[RequestView]
-    faults: list[FaultView]
-    requests: list[AutomationRequestView]
 
 
 class ComponentView(Model):
@@ -156,7 +156,20 @@ class LiveEvent(Model):
 
     id: int
     at: datetime
-    kind: Literal["materialized", "task", "run", "backfill", "location", "plan"]
+    kind: Literal[
+        "materialized",
+        "observed",
+        "task",
+        "run",
+        "backfill",
+        "location",
+        "plan",
+        "deadline_missed",
+        "pause",
+        "alert",
+        "freshness",
+        "job",
+    ]
     asset: str | None
     partition: str | None
     run_id: int | None

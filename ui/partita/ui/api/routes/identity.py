@@ -31,7 +31,7 @@ def preview_identity(use: Use, request: IdentityRequest) -> IdentityPreview:
 
 @router.post("/identity", operation_id="changeIdentity")
 def change_identity(use: Use, confirmed: IdentityConfirmed) -> IdentityPreview:
-    return use.identities.apply(confirmed.request, confirmed.hash)
+    return use.identities.apply(confirmed.request, confirmed.hash, confirmed.reason)
 
 
 @router.post("/scheme/preview", operation_id="previewScheme")

@@ -1,4 +1,4 @@
-"""Runs, tasks, attempts, logs, backfills."""
+"""Runs, tasks, attempts, logs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from partita.core.store.values import RunState, TaskState
 from partita.ui.api.models import (
     AttemptDetail,
-    BackfillList,
-    BackfillView,
+    CancelPreview,
+    CancelRequest,
     LogPageView,
     RunDetail,
     RunList,
@@ -19,14 +20,19 @@ from partita.ui.api.models import (
     TaskList,
 )
 from partita.ui.api.routes.common import ERRORS, Id, Limit, Offset, Use
+from partita.ui.api.services.words import tags_of
 from partita.ui.api.sse import log_stream
+
+Tags = Annotated[list[str] | None, Query(description="NAME=VALUE; repeat it for runs with all of them")]
 
 router = APIRouter(tags=["runs"], responses=ERRORS)
 
 
 @router.get("/runs", operation_id="listRuns")
-def list_runs(use: Use, state: str | None = None, offset: Offset = 0, limit: Limit = 50) -> RunList:
-    return use.runs.page(state=state, offset=offset, limit=limit)
+def list_runs(
+    use: Use, state: RunState | None = None, tag: Tags = None, offset: Offset = 0, limit: Limit = 50
+) -> RunList:
+    return use.runs.page(state=state and state.value, tags=tags_of(tag or ()), offset=offset, limit=limit)
 
 
 @router.get("/runs/{run_id}", operation_id="getRun")
@@ -38,22 +44,41 @@ def get_run(use: Use, run_id: Id) -> RunDetail:
 def list_tasks(
     use: Use,
     run_id: Id,
-    state: str | None = None,
+    state: TaskState | None = None,
     asset: str | None = None,
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=2000)] = 200,
 ) -> TaskList:
-    return use.runs.tasks(run_id, state=state, asset=asset, offset=offset, limit=limit)
+    return use.runs.tasks(run_id, state=state and state.value, asset=asset, offset=offset, limit=limit)
 
 
 @router.post("/runs/{run_id}/cancel", operation_id="cancelRun")
-def cancel_run(use: Use, run_id: Id) -> RunSummary:
-    return use.runs.cancel(run_id)
+def cancel_run(use: Use, run_id: Id, request: CancelRequest | None = None) -> RunSummary:
+    return use.runs.cancel(run_id, _why(request))
+
+
+@router.get("/runs/{run_id}/cancel", operation_id="previewCancelRun")
+def preview_cancel_run(use: Use, run_id: Id) -> CancelPreview:
+    return use.runs.cancel_preview(run_id)
+
+
+def _why(request: CancelRequest | None) -> str:
+    return "" if request is None else request.reason
 
 
 @router.get("/tasks/{task_id}", operation_id="getTask")
 def get_task(use: Use, task_id: Id) -> TaskDetail:
     return use.runs.task(task_id)
+
+
+@router.get("/tasks/{task_id}/cancel", operation_id="previewCancelTask")
+def preview_cancel_task(use: Use, task_id: Id) -> CancelPreview:
+    return use.runs.cancel_task_preview(task_id)
+
+
+@router.post("/tasks/{task_id}/cancel", operation_id="cancelTask")
+def cancel_task(use: Use, task_id: Id, request: CancelRequest | None = None) -> TaskDetail:
+    return use.runs.cancel_task(task_id, _why(request))
 
 
 @router.get("/attempts/{attempt_id}", operation_id="getAttempt")
@@ -81,18 +106,3 @@ def get_log(
 )
 async def stream_log(use: Use, attempt_id: Id, request: Request, offset: Offset = 0) -> Response:
     return await log_stream(use.logs, attempt_id, request, offset=offset)
-
-
-@router.get("/backfills", operation_id="listBackfills")
-def list_backfills(use: Use, offset: Offset = 0, limit: Limit = 50) -> BackfillList:
-    return use.runs.backfills(offset=offset, limit=limit)
-
-
-@router.get("/backfills/{backfill_id}", operation_id="getBackfill")
-def get_backfill(use: Use, backfill_id: Id) -> BackfillView:
-    return use.runs.backfill(backfill_id)
-
-
-@router.post("/backfills/{backfill_id}/cancel", operation_id="cancelBackfill")
-def cancel_backfill(use: Use, backfill_id: Id) -> BackfillView:
-    return use.runs.cancel_backfill(backfill_id)

@@ -1,4 +1,4 @@
-"""Locations, pools, queue, automation, health, the home page, and the live stream."""
+"""Locations, pools, queue, health, the home page, and the live stream."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from partita.ui.api.models import (
-    AutomationPage,
+    LaneSetting,
+    LaneView,
     LocationDiff,
     LocationView,
     PoolSize,
@@ -47,17 +48,22 @@ def list_pools(use: Use) -> list[PoolView]:
 
 @router.put("/pools/{name:path}", operation_id="setPool")
 def set_pool(use: Use, name: str, size: PoolSize) -> PoolView:
-    return use.pools.resize(name, size.slots)
+    return use.pools.resize(name, size.slots, size.reason)
+
+
+@router.get("/lanes", operation_id="listLanes")
+def list_lanes(use: Use) -> list[LaneView]:
+    return use.lanes.all()
+
+
+@router.put("/lanes/{name}", operation_id="setLane")
+def set_lane(use: Use, name: str, setting: LaneSetting) -> LaneView:
+    return use.lanes.set(name, weight=setting.weight, reserved=setting.reserved)
 
 
 @router.get("/queue", operation_id="getQueue")
 def get_queue(use: Use) -> QueueView:
     return use.runs.queue()
-
-
-@router.get("/automation", operation_id="getAutomation")
-def get_automation(use: Use) -> AutomationPage:
-    return use.system.automation()
 
 
 @router.get("/system", operation_id="getSystem")

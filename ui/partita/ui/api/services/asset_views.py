@@ -216,6 +216,16 @@ def ranges_text(space: PartitionSpace, chosen: PartitionSet) -> str:
     return box if box is not None else _runs_text(space, chosen)
 
 
+def selection_text(space: PartitionSpace, chosen: PartitionSet) -> str:
+    """As `ranges_text`, but never shortened: it selects just this set, however many runs it has."""
+    if space.definition is None or (len(chosen) == space.size and space.size):
+        return "all"
+    if not isinstance(space, ProductSpace):
+        return ", ".join(_run_text(space, lo, hi) for lo, hi in chosen.ranges)
+    box = _box_text(space, chosen) if chosen else None
+    return box or ", ".join(json.dumps(space.key_at(at), ensure_ascii=False) for at in chosen)
+
+
 def _runs_text(space: PartitionSpace, chosen: PartitionSet) -> str:
     parts = [_run_text(space, lo, hi) for lo, hi in chosen.ranges[:_RUNS_SHOWN]]
     more = chosen.runs - len(parts)
@@ -225,8 +235,8 @@ def _runs_text(space: PartitionSpace, chosen: PartitionSet) -> str:
 def _run_text(space: PartitionSpace, lo: int, hi: int) -> str:
     if isinstance(space.definition, TimePartitions):
         return range_text(space, lo, hi)
-    first = _quoted(space.key_at(lo))
-    return first if hi == lo + 1 else f"{first}..{_quoted(space.key_at(hi - 1))}"
+    first = quoted(space.key_at(lo))
+    return first if hi == lo + 1 else f"{first}..{quoted(space.key_at(hi - 1))}"
 
 
 def _box_text(space: ProductSpace, chosen: PartitionSet) -> str | None:
@@ -249,7 +259,7 @@ def _box_text(space: ProductSpace, chosen: PartitionSet) -> str | None:
     return "; ".join(clauses)
 
 
-def _quoted(key: str) -> str:
+def quoted(key: str) -> str:
     """A key as it may stand in a selection: quoted when the grammar would read it otherwise."""
     plain = not re.search(r'[",;=\[]|\.\.|^\.|\.$', key) and not _WORD.fullmatch(key)
     return key if plain else json.dumps(key, ensure_ascii=False)

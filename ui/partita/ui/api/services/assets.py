@@ -18,7 +18,9 @@ from partita.core.catalog.dynamic import dynamic_parts
 from partita.core.cells import STATES, HeldBack, Shown, counts_of
 from partita.core.store.queries import api_assets as sql
 from partita.core.store.queries import api_system
-from partita.core.store.queries.api_read import Row, rows
+from partita.core.store.queries.api_freshness import POLICIES
+from partita.core.store.queries.api_read import Row, now, rows
+from partita.core.store.queries.identity_read import SET_ASIDE
 from partita.core.store.queries.reader import Reader
 from partita.ui.api.models import (
     AssetDetail,
@@ -40,15 +42,18 @@ from partita.ui.api.models import (
     Problem,
     Resolved,
     RetryView,
+    SetAsideView,
     Strip,
     Why,
 )
 from partita.ui.api.services import asset_views as views
+from partita.ui.api.services.automation import condition_text
 from partita.ui.api.services.base import Backend
 from partita.ui.api.services.board import Board
 from partita.ui.api.services.cells import CellService, one_partition
 from partita.ui.api.services.strips import parse_where, strip_of
 from partita.ui.api.services.verdict import verdict_of
+from partita.ui.api.services.words import scheme_text
 
 
 class AssetService:
@@ -89,7 +94,7 @@ class AssetService:
 
     def detail(self, key: str) -> AssetDetail:
         catalog, at, asset, shown = self._look(key)
-        definition = catalog.definition(asset.key)
+        definition, spec = catalog.definition(asset.key), asset.spec
         with self._backend.store.read() as reader:
             facts = _Facts(reader, catalog, [asset.key])
             names = [check.name for check in views.checks_of(catalog, asset)]
@@ -97,9 +102,11 @@ class AssetService:
                 rows(reader, sql.FAILING_CHECKS, asset_id=asset.id, names=names, depth=_RESULTS_READ) if names else []
             )
             failing = {row["name"]: row for row in found}
+            aside = rows(reader, SET_ASIDE, asset_id=asset.id)
+            policies = rows(reader, POLICIES, asset_id=asset.id) if spec.freshness is not None else []
+            late = [now(reader) - row["state_since"] for row in policies if row["state"] == "late"]
         summary = _summary(catalog, asset.key, shown, facts)
         upstream, downstream = views.neighbours(catalog, asset)
-        spec = asset.spec
         return AssetDetail(
             **summary.model_dump(exclude={"checks"}),
             checks=[_check(check, facts, failing) for check in views.checks_of(catalog, asset)],
@@ -114,10 +121,20 @@ class AssetService:
                 now=at,
                 stale_because=self._stale_because(asset, shown),
                 load_error=summary.load_error,
+                late_since=at - late[0] if late else None,
             ),
             upstream=upstream,
             downstream=downstream,
             partitions=views.partitions_view(definition, shown.space),
+            set_aside=[
+                SetAsideView(
+                    scheme=scheme_text(row["scheme"]),
+                    present=row["present"],
+                    cells=row["cells"],
+                    moved_at=row["moved_at"],
+                )
+                for row in aside
+            ],
             retries=RetryView(
                 max_retries=spec.retries.max_retries,
                 delay_s=spec.retries.delay_s,
@@ -272,7 +289,7 @@ def _summary(catalog: Catalog, key: AssetKey, shown: Shown, facts: _Facts) -> As
         cadence=views.cadence_of(definition),
         partition_count=shown.space.size,
         counts=shown.counts(),
-        automation=None if spec.automation.type == "manual" else AutomationView(type=spec.automation.type),
+        automation=None if (said := condition_text(asset)) is None else AutomationView(condition=said),
         checks=CheckTally(
             passed=sum(1 for one in results if one is not None and one["passed"]),
             failed=sum(1 for one in results if one is not None and not one["passed"]),

@@ -1,7 +1,7 @@
 """The status of all assets as people last saw it: recomputed only where something changed.
 
 Owns which assets changed since the last look, told by tokens; what follows from it is worked out by `Kept` (law 4: cost follows
-what changed). Two bytes a cell are kept, never a list of keys. Other definitions start anew.
+what changed). A few bytes a cell are kept, never a list of keys. Other definitions start anew.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Board:
                 self._kept, self._tokens = Kept(), tokens
             self._kept.follow(Statuses(catalog, reader, at), moved(self._tokens, tokens), wanted)
             self._catalog, self._tokens = catalog, tokens
-            return catalog, at, {key: self._kept.shown[key] for key in wanted}
+            return catalog, at, {key: self._kept.shown(key) for key in wanted}
 
 
 def moved(before: Tokens, after: Tokens) -> set[AssetKey]:

@@ -22,10 +22,13 @@ from partita.core.store.queries.reader import Reader
 from partita.core.store.values import RunId
 from partita.ui.api.models import CellAddress, CellDetail, HeldBackView, InputView, OpenTask, Published, Reason, Why
 from partita.ui.api.services import run_views
+from partita.ui.api.services.approvals import approval_reason
 from partita.ui.api.services.asset_views import ranges_text
 from partita.ui.api.services.base import Backend
 from partita.ui.api.services.change_views import code_change_view
+from partita.ui.api.services.deadlines import deadline_of, late_reason
 from partita.ui.api.services.dynamic import ended_keys, how_to_add
+from partita.ui.api.services.waits import why_it_waits
 from partita.ui.api.services.words import plural
 
 _ATTEMPTS_SHOWN = 50
@@ -44,14 +47,23 @@ class CellService:
             told = _explained(catalog, reader, asset, partition)
             task = _open_task(reader, asset, partition)
             row = one(reader, sql.CELL, asset_id=asset.id, partition=partition)
+            late = late_reason(deadline_of(reader, asset.id, partition), now(reader))
+            approval = approval_reason(reader, asset.id, partition)
         change = _code_change(self._backend, asset, row, told.reasons)
         sentence = told.sentence if change is None else told.sentence.replace(_CODE_CHANGED, _told(change), 1)
         if task is not None and task.reason is not None:
             sentence = f"{sentence}; the task {task.reason.text}"
+        reasons = [_reason(one, change) for one in told.reasons]
+        if approval is not None:
+            sentence = f"{sentence}; {approval.text}"
+            reasons.append(approval)
+        if late is not None:
+            sentence = f"{sentence}; it is late: {late.text.partition('; ')[0]}"
+            reasons.append(late)
         return Why(
             state=told.state,
             sentence=sentence,
-            reasons=[_reason(one, change) for one in told.reasons],
+            reasons=reasons,
             open_task=task,
         )
 
@@ -88,18 +100,25 @@ class CellService:
                 [] if ordinal is None else _inputs(Statuses(catalog, reader, at), catalog, asset, ordinal, told.reasons)
             )
             task = _open_task(reader, asset, partition)
+            deadline = deadline_of(reader, asset.id, partition)
+            approval = approval_reason(reader, asset.id, partition)
         window = None if ordinal is None else space.window_at(ordinal)
         change = _code_change(self._backend, asset, row, told.reasons)
+        late = late_reason(deadline, at)
+        closes_at = window.end if window is not None else None
         summaries = [run_views.attempt_summary(attempt) for attempt in attempts]
         return CellDetail(
             key=asset.key,
             partition=partition,
             dimensions=_dimensions(space, ordinal, partition),
             window_start=window.start if window is not None else None,
-            window_end=window.end if window is not None else None,
-            due_at=window.end if window is not None else None,
+            window_end=closes_at,
+            due_at=deadline["due_at"] if deadline is not None else closes_at,
             state=told.state,
-            reasons=[_reason(reason, change) for reason in told.reasons],
+            reasons=[
+                *(_reason(reason, change) for reason in told.reasons),
+                *(one for one in (approval, late) if one is not None),
+            ],
             code_change=code_change_view(change) if change is not None else None,
             published=_published(row),
             last_attempt=summaries[0] if summaries else None,
@@ -165,7 +184,8 @@ def _dimensions(space: PartitionSpace, ordinal: int | None, partition: str) -> d
 
 
 def _open_task(reader: Reader, asset: CatalogAsset, partition: str) -> OpenTask | None:
-    return run_views.open_task(one(reader, sql.OPEN_TASK, asset_id=asset.id, partition=partition))
+    row = one(reader, sql.OPEN_TASK, asset_id=asset.id, partition=partition)
+    return None if row is None else run_views.open_task(row, why_it_waits(reader, row))
 
 
 def code_change_of(backend: Backend, asset: CatalogAsset, row: Row | None) -> CodeChange | None:

@@ -111,7 +111,7 @@ def candidate_view(found: DeployDiff, *, version: str, against: str | None) -> L
         for one in _assets(difference)
     ]
     assets += [
-        ChangedAsset(key=key, kind="below", lines=[impact_text(one, found)], impact=_impact(one))
+        ChangedAsset(key=key, kind="below", lines=[impact_text(one, found)], partitions=False, impact=_impact(one))
         for key, one in impacts.items()
     ]
     return _diff(difference, assets).model_copy(
@@ -176,11 +176,17 @@ def accept_view(shown: AcceptPreview, changes: dict[str, CodeChange]) -> AcceptV
 
 
 def _assets(difference: Difference) -> list[ChangedAsset]:
-    found = [ChangedAsset(key=key, kind="added", lines=[], impact=None) for key in difference.added]
-    found += [ChangedAsset(key=key, kind="removed", lines=[], impact=None) for key in difference.removed]
+    found = [ChangedAsset(key=key, kind="added", lines=[], partitions=False, impact=None) for key in difference.added]
+    found += [
+        ChangedAsset(key=key, kind="removed", lines=[], partitions=False, impact=None) for key in difference.removed
+    ]
     found += [
         ChangedAsset(
-            key=one.key, kind="settings" if one.only_settings else "changed", lines=list(change_lines(one)), impact=None
+            key=one.key,
+            kind="settings" if one.only_settings else "changed",
+            lines=list(change_lines(one)),
+            partitions=one.partitions is not None and not one.partitions.same_scheme,
+            impact=None,
         )
         for one in difference.changed
     ]

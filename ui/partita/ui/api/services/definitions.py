@@ -68,7 +68,7 @@ class DefinitionService:
         return activated_view(difference, version=version, against=before.version if before is not None else None)
 
     def _versions(self, name: str) -> tuple[StoredSnapshot | None, StoredSnapshot | None]:
-        """The active snapshot of a location, and the newest other one: what was active before it."""
+        """The active snapshot of a location, and the other one that was active last: what was active before it."""
         active = next((one for one in self._backend.catalogs.active().snapshots if one.location == name), None)
         if active is None:
             return None, None

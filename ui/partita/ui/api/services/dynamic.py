@@ -94,7 +94,7 @@ class KeyService:
         impacts = []
         for key in scheme.assets:
             cells = _cells_to_come(catalog.space(key, at), request.scheme, len(fresh))
-            follows = catalog.assets[key].eager
+            follows = catalog.assets[key].automated
             impacts.append(
                 KeysImpact(asset=key, cells=cells, counts={"missing": cells} if cells else {}, follows=follows)
             )
@@ -147,7 +147,7 @@ class KeyService:
                 who=self._backend.who,
                 ttl=_ttl(request.ttl_s),
                 metadata=request.metadata,
-                followers=[catalog.assets[key].id for key in scheme.assets if catalog.assets[key].eager],
+                followers=[catalog.assets[key].id for key in scheme.assets if catalog.assets[key].automated],
                 confirm_new=request.confirm_new,
             )
         )

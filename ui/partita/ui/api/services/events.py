@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import get_args
 
 from partita.core.store.port import StoreError
 from partita.core.store.queries import api_system as sql
@@ -31,7 +32,7 @@ RING_LIMIT = 5_000
 _BATCH = 1_000
 _END_S = 5.0
 _CATCH_UP = 2_000
-_KINDS = frozenset({"materialized", "task", "run", "backfill", "location", "plan"})
+_KINDS = frozenset(get_args(LiveEvent.model_fields["kind"].annotation))
 
 
 @dataclass(frozen=True, slots=True)

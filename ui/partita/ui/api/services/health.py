@@ -44,7 +44,7 @@ def components(
         for row in processes
         if row["silent_s"] < _FORGOTTEN_S
     ]
-    found += [_component("code-server", row["address"], "ok" if row["live"] else "down", None) for row in servers]
+    found += _code_servers(servers, now)
     alive = {one.kind for one in found if one.state == "ok"}
     found = [
         one.model_copy(update={"symptom": _COVERED[one.kind]})
@@ -59,6 +59,20 @@ def components(
     scheduled = any(one.kind == "scheduler" and one.state == "ok" for one in found)
     found.append(_component("database", "postgres", "late" if late and scheduled else "ok", pulse_at))
     return sorted(found, key=lambda one: (list(SYMPTOMS).index(one.kind) if one.kind in SYMPTOMS else 99, one.name))
+
+
+def _code_servers(servers: Sequence[Row], now: datetime) -> list[ComponentView]:
+    """One that ended while no scheduler looked stays listed; beside another one of its location nothing is wrong."""
+    served = {row["location_id"] for row in servers if row["live"]}
+    found: list[ComponentView] = []
+    for row in servers:
+        one = _component("code-server", row["address"], "ok" if row["live"] else "down", None)
+        if not row["live"] and row["location_id"] in served:
+            if now - row["lease_expires_at"] > timedelta(seconds=_FORGOTTEN_S):
+                continue
+            one = one.model_copy(update={"symptom": "it ended; another one serves its location"})
+        found.append(one)
+    return found
 
 
 def _component(
@@ -81,9 +95,11 @@ def needs(
     requests: Sequence[RequestView] = (),
     faults: Sequence[FaultView] = (),
     duties: Mapping[str, str | None] | None = None,
+    late: Sequence[Need] = (),
 ) -> list[Need]:
     """What waits for a person, worst first; `failing` are failed cells by asset, `requests` those that wait for approval,
-    `faults` what automation cannot decide, `duties` those that fail as a whole, with their errors."""
+    `faults` what automation cannot decide, `duties` those that fail as a whole, with their errors,
+    `late` partitions whose deadline has passed, and alerts."""
     found: list[Need] = []
     alive = {one.kind for one in processes if one.state == "ok"}
     found += [
@@ -102,6 +118,7 @@ def needs(
         Need(severity="bad", text=f"duty {name} fails: {error}", link="/system")
         for name, error in sorted((duties or {}).items())
     ]
+    found += late
     worst = sorted(failing.items(), key=lambda pair: (-pair[1], pair[0]))
     for key, count in worst[:_FAILING_SHOWN]:
         found.append(Need(severity="bad", text=f"{key}: {plural(count, 'partition')} failed", link=_asset_link(key)))

@@ -1,4 +1,4 @@
-"""Renaming, moving and retiring assets by hand: previewed, then done as shown.
+"""Renaming, moving, retiring and deleting assets by hand: previewed, then done as shown.
 
 Owns putting together what is known. What it means is the core's (`decide/identity_by_hand.py`).
 """
@@ -9,15 +9,16 @@ import json
 from collections.abc import Collection
 from hashlib import sha256
 
-from partita.assets import asset_key, select_assets
+from partita.assets import AssetKey, asset_key, select_assets
 from partita.core.catalog import Catalog
-from partita.core.decide.identity_by_hand import IdentityChange, Known, move, rename, retire
+from partita.core.decide.identity_by_hand import IdentityChange, Known, delete, move, rename, retire
 from partita.core.duties.identity import CHANNELS, change_identity
 from partita.core.store.port import Tx
 from partita.core.store.queries.api_read import rows
 from partita.core.store.queries.identity_read import FORMER_CELLS, LOCATION_IDS
 from partita.core.store.values import AssetId, LocationId
 from partita.ui.api.models.identity import (
+    DeleteRequest,
     FormerCellView,
     IdentityLine,
     IdentityPreview,
@@ -37,7 +38,7 @@ class IdentityService:
         """What would happen now. Changes nothing. Raises UnknownAsset, SelectionError, IdentityRefused."""
         return _view(self._decide(request))
 
-    def apply(self, request: IdentityRequest, shown: str) -> IdentityPreview:
+    def apply(self, request: IdentityRequest, shown: str, reason: str = "") -> IdentityPreview:
         """Does what was shown; raises NotWhatWasShown when it would be something else now."""
         change = self._decide(request)
         told = _view(change)
@@ -45,7 +46,7 @@ class IdentityService:
             raise NotWhatWasShown(
                 "something moved since this was shown", rule="what is done is what was shown", fix="look again"
             )
-        change_identity(self._backend.store, change, who=self._backend.who)
+        change_identity(self._backend.store, change, who=self._backend.who, reason=reason.strip())
         self._backend.wake(CHANNELS)
         return told
 
@@ -62,6 +63,8 @@ class IdentityService:
             return rename(self._known(catalog, [request.key, new]), request.key, new)
         if isinstance(request, MoveRequest):
             return move(self._known(catalog, [request.key]), request.key, request.location, self._locations())
+        if isinstance(request, DeleteRequest):
+            return delete(self._known(catalog, request.keys), request.keys, _readers(catalog, request.keys))
         chosen = select_assets(catalog.graph, request.selection)
         readers = {key: [asset.key for asset, _ in catalog.consumers.get(key, ())] for key in chosen}
         return retire(self._known(catalog, chosen), chosen, readers)
@@ -79,6 +82,16 @@ class IdentityService:
     def _locations(self) -> dict[str, LocationId]:
         with self._backend.store.read() as reader:
             return {row["name"]: LocationId(row["id"]) for row in rows(reader, LOCATION_IDS)}
+
+
+def _readers(catalog: Catalog, keys: Collection[str]) -> dict[str, list[AssetKey]]:
+    """The active assets that name each of these as an input."""
+    wanted = set(keys)
+    readers: dict[str, list[AssetKey]] = {}
+    for asset in catalog.assets.values():
+        for upstream in {one.upstream for one in asset.spec.inputs} & wanted:
+            readers.setdefault(upstream, []).append(asset.key)
+    return readers
 
 
 def _view(change: IdentityChange) -> IdentityPreview:

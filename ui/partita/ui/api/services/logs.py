@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from partita.core.logs import LogLine
+from partita.core.logs import LogLine, lost_text
 from partita.core.store.queries import api_runs as sql
 from partita.core.store.queries.api_read import one
 from partita.ui.api.models import LogLineView, LogPageView
@@ -16,6 +16,7 @@ from partita.ui.api.problems import NotFound
 from partita.ui.api.services.base import Backend
 
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_AFTER_ALL = 2**31 - 1  # the number of a line that stands behind all that were written
 _SCAN_PAGES = 40  # of about 256 kB: the most that one filtered request reads before it answers with what it has
 
 
@@ -29,7 +30,10 @@ class LogService:
             row = one(reader, sql.ATTEMPT, attempt_id=attempt_id)
         if row is None:
             raise NotFound(f"there is no attempt {attempt_id}", fix="a task's page lists its attempts")
-        return LogSource(attempt_id, row["log"], row["finished_at"] is not None)
+        usage = row["usage"] or {}
+        lost = usage.get("log_lines_lost")
+        gap = lost_text(lost, str(usage.get("log_lost_because", ""))) if isinstance(lost, int) else None
+        return LogSource(attempt_id, row["log"], row["finished_at"], gap)
 
     def page(
         self,
@@ -61,8 +65,14 @@ class LogService:
         page = self._backend.logs.read(source.name, offset=offset, limit=limit)
         # A worker that was killed wrote no end: nothing follows once the attempt is over and all was read.
         silent_end = not page.lines and source.ended
+        lines = [_line(line) for line in page.lines]
+        if silent_end and not page.complete and source.gap is not None and source.ended_at is not None:
+            # Not even its end could be written, where else the log itself says this.
+            lines.append(
+                LogLineView(n=_AFTER_ALL, at=source.ended_at, stream="system", level="WARNING", text=source.gap)
+            )
         return LogPageView(
-            lines=[_line(line) for line in page.lines],
+            lines=lines,
             next_offset=page.next_offset,
             complete=page.complete or silent_end,
         )
@@ -73,14 +83,20 @@ class LogService:
 
 
 class LogSource:
-    """The log of one attempt: its name in the log store (None before a worker has it) and whether the attempt has ended."""
+    """The log of one attempt: its name in the log store (None before a worker has it), when the attempt ended, and what is to be
+    said of lines that could not be written."""
 
-    __slots__ = ("attempt_id", "ended", "name")
+    __slots__ = ("attempt_id", "ended_at", "gap", "name")
 
-    def __init__(self, attempt_id: int, name: str | None, ended: bool) -> None:
+    def __init__(self, attempt_id: int, name: str | None, ended_at: datetime | None, gap: str | None = None) -> None:
         self.attempt_id = attempt_id
         self.name = name
-        self.ended = ended
+        self.ended_at = ended_at
+        self.gap = gap
+
+    @property
+    def ended(self) -> bool:
+        return self.ended_at is not None
 
     def __repr__(self) -> str:
         return f"<LogSource of attempt {self.attempt_id}: {self.name}{' (ended)' if self.ended else ''}>"

@@ -26,6 +26,7 @@ from partita.core.planner import (
     estimate_text,
     partitions_text,
     sentence,
+    warnings_of,
 )
 from partita.ui.api import models
 
@@ -40,7 +41,7 @@ _WORDS = {
 
 
 def plan_view(plan: Plan, catalog: Catalog, *, plan_id: int, expires_at: datetime, intent: str) -> models.PlanView:
-    """`intent` is "run" or "backfill"; the catalog is the one that the plan was made with."""
+    """`intent` is "run", "backfill" or "retry"; the catalog is the one that the plan was made with."""
     steps: dict[AssetKey, list[PlannedStep]] = {}
     for step in plan.steps:
         for key in step.assets:
@@ -74,7 +75,14 @@ def plan_view(plan: Plan, catalog: Catalog, *, plan_id: int, expires_at: datetim
         ],
         blocked=_all_blocked(plan, catalog),
         blocked_count=blocked_count(plan),
+        warnings=[
+            models.PlanWarning(
+                resource=one.resource, assets=list(one.assets), tasks=one.tasks, text=one.text, fix=one.fix
+            )
+            for one in warnings_of(plan, catalog)
+        ],
         joined=plan.joined,
+        params=dict(plan.request.params),
         cli=command_line(plan.request, intent=intent),
         nothing_to_do=plan.empty,
     )
@@ -106,6 +114,8 @@ def _partitions(plan: Plan, catalog: Catalog, key: AssetKey, cells: PartitionSet
 
 def command_line(request: PlanRequest, *, intent: str) -> str:
     """The command that asks for the same; quoted for a shell."""
+    if request.retry_of is not None:
+        return f"partita backfill retry {request.retry_of}"
     words = ["partita", "backfill", "create"] if intent == "backfill" else ["partita", "materialize"]
     words.append(request.selection)
     for option, value in (

@@ -6,11 +6,12 @@ Owns the order plan → store → confirm → re-plan → launch (laws 3 and 6).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from partita.assets import SelectionError
 from partita.core.catalog import Catalog
+from partita.core.decide.backfills import check_retry
 from partita.core.duties.launch import PlanOutdated, launch
 from partita.core.duties.values import Launched, NewBackfill
 from partita.core.planner import (
@@ -27,11 +28,17 @@ from partita.core.planner import (
 )
 from partita.core.planner import PlanRequest as CoreRequest
 from partita.core.planner.params import check_params
+from partita.core.store.queries import api_backfills as sql
+from partita.core.store.queries.api_read import one
+from partita.core.store.values import BackfillId
 from partita.core.store.values_definitions import PlanId
-from partita.ui.api.models import LaunchRequest, LaunchView, PlanDifference, PlanRequest, PlanView
+from partita.ui.api.models import LaunchRequest, LaunchView, ParamFields, PlanDifference, PlanRequest, PlanView
 from partita.ui.api.problems import NotFound, NothingToDo, NotWhatWasShown
+from partita.ui.api.services.backfill_views import backfill_of
 from partita.ui.api.services.base import Backend
+from partita.ui.api.services.lanes import known_lane
 from partita.ui.api.services.plan_difference import difference_view
+from partita.ui.api.services.plan_params import param_fields
 from partita.ui.api.services.plan_views import plan_view
 
 KEEP_S = 3600.0
@@ -61,6 +68,10 @@ class PlanService:
     def create(self, request: PlanRequest) -> PlanView:
         return self.preview(request).view()
 
+    def params(self, request: PlanRequest) -> ParamFields:
+        """What it may give as params. Raises SelectionError."""
+        return param_fields(self._backend.catalogs.active(), request)
+
     def preview(self, request: PlanRequest) -> Preview:
         """Plans at the database's instant and keeps the plan for an hour."""
         catalog = self._backend.catalogs.active()
@@ -78,16 +89,33 @@ class PlanService:
                 requested_by=self._backend.who,
             )
             found = plan(catalog, reader, asked)
+        return self._kept(catalog, found, request.intent)
+
+    def retry(self, backfill_id: int) -> Preview:
+        """The plan of a further run of a backfill: of its frozen target what it has not made. Raises BackfillRefused."""
+        catalog = self._backend.catalogs.active()
+        with self._backend.store.read() as reader:
+            row = one(reader, sql.BACKFILL, backfill_id=backfill_id)
+            if row is None:
+                raise NotFound(f"there is no backfill {backfill_id}", fix="`partita backfill list` lists what there is")
+            first = CoreRequest.from_json(row["request"])
+            asked = replace(first, as_of=reader.now(), requested_by=self._backend.who, retry_of=backfill_id)
+            check_retry(backfill_of(row), len(reader.unmade_of_backfill(backfill_id)))
+            found = plan(catalog, reader, asked)
+        return self._kept(catalog, found, "retry")
+
+    def _kept(self, catalog: Catalog, found: Plan, intent: str) -> Preview:
         if not found.empty:
-            check_params({one.key: catalog.assets[one.key].spec.params_schema for one in found.assets}, request.params)
-        stored = found.request.to_json() | {_INTENT: request.intent, _KEYS: catalog.keys.revision}
+            schemas = {one.key: catalog.assets[one.key].spec.params_schema for one in found.assets}
+            check_params(schemas, dict(found.request.params))
+        stored = found.request.to_json() | {_INTENT: intent, _KEYS: catalog.keys.revision}
         with self._backend.store.begin() as tx:
             tx.expire_plans()
             plan_id = tx.save_plan(
                 found.hash, request=stored, as_of=found.as_of, body=encode_plan(found), keep_s=KEEP_S
             )
             expires_at = tx.now() + timedelta(seconds=KEEP_S)
-        return Preview(plan_id, found, catalog, expires_at, request.intent)
+        return Preview(plan_id, found, catalog, expires_at, intent)
 
     def get(self, plan_id: int) -> PlanView:
         return self._load(plan_id).view()
@@ -137,25 +165,50 @@ class PlanService:
         return LaunchView(run_id=launched.run_id, backfill_id=launched.backfill_id)
 
     def _launch(self, shown: Preview, request: LaunchRequest) -> Launched:
+        if request.lane is not None:
+            known_lane(self._backend.store.run(lambda tx: tx.lanes()), request.lane)
         catalog, fresh = self._replanned(shown)
-        backfill = None
-        if shown.intent == "backfill" or request.name or request.max_active:
-            backfill = NewBackfill(request.name or _name(fresh), request.max_active, self._backend.who)
+        retry_of = fresh.request.retry_of
+        backfill = None if retry_of is not None else self._new_backfill(shown, request, fresh)
+        newest_first = request.order == "newest" if retry_of is None else self._newest_first(retry_of)
         asked = to_launch(
             fresh,
             catalog,
-            cause={"kind": self._backend.kind, "by": self._backend.who, "text": sentence(fresh)},
+            cause=self._cause(fresh, request.reason.strip()),
             backfill=backfill,
-            lane="interactive" if backfill is None else "backfill",
+            retry_of=None if retry_of is None else BackfillId(retry_of),
+            newest_first=newest_first,
+            lane=request.lane or ("interactive" if backfill is None and retry_of is None else "backfill"),
+            timeout_s=request.timeout_s,
+            tags=request.tags,
         )
         try:
             made = launch(self._backend.store, asked)
         except PlanOutdated:
             self._replanned(shown)  # a location was activated since we looked: this says what differs
             raise
-        with self._backend.store.begin() as tx:
-            tx.audit(self._backend.who, "launch", {"plan": fresh.hash, "run": made.run_id, "cells": fresh.cell_count})
         return made
+
+    def _cause(self, made: Plan, reason: str) -> dict[str, str]:
+        cause = {"kind": self._backend.kind, "by": self._backend.who, "text": sentence(made)}
+        return {**cause, "reason": reason} if reason else cause
+
+    def _new_backfill(self, shown: Preview, request: LaunchRequest, made: Plan) -> NewBackfill | None:
+        wanted = request.name or request.max_active or request.priority or request.order != "oldest"
+        if shown.intent != "backfill" and not wanted:
+            return None
+        return NewBackfill(
+            request.name or _name(made),
+            request.max_active,
+            self._backend.who,
+            priority=request.priority,
+            newest_first=request.order == "newest",
+        )
+
+    def _newest_first(self, backfill_id: int) -> bool:
+        with self._backend.store.read() as reader:
+            row = one(reader, sql.BACKFILL, backfill_id=backfill_id)
+        return row is not None and bool(row["newest_first"])
 
     def _replanned(self, shown: Preview) -> tuple[Catalog, Plan]:
         catalog = self._backend.catalogs.active()

@@ -1,7 +1,7 @@
 """Pools and caps: who holds their slots and how many wait, and the resizing of pools by hand.
 
-Owns which rows people see (no cap without a limit, no backfill that is over) and in which words. A cap is resized where it is
-written: in the asset's code, in partita.toml, at the backfill.
+Owns which rows people see (no cap without a limit, no backfill that is over, no pause) and in which words. A cap is
+resized where it is written: in the asset's code, in partita.toml, at the backfill.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import assert_never
 
 from partita.assets import suggest
 from partita.core.decide.caps import Cap, cap_of
-from partita.core.duties.values import Channel
+from partita.core.decide.pause import is_pause
+from partita.core.duties.channels import Channel
 from partita.core.store.port import Tx
 from partita.core.store.queries import api_system as sql
 from partita.core.store.queries.api_read import Row, rows
@@ -31,7 +32,7 @@ class PoolService:
     def all(self) -> list[PoolView]:
         """Pools of people first, then caps; each by name."""
         with self._backend.store.read() as reader:
-            pools = rows(reader, sql.POOLS)
+            pools = [row for row in rows(reader, sql.POOLS) if not is_pause(row["name"])]
             held = rows(reader, sql.POOL_HOLDERS, limit=_HOLDERS_SHOWN)
             waiting = {row["pool"]: int(row["n"]) for row in rows(reader, sql.POOL_WAITING)}
         holders: defaultdict[str, list[Row]] = defaultdict(list)
@@ -40,9 +41,15 @@ class PoolService:
         views = [_view(pool, holders[pool["name"]], waiting.get(pool["name"], 0)) for pool in pools]
         return sorted((one for one in views if _shown(one)), key=lambda one: (one.kind != "pool", one.name))
 
-    def resize(self, name: str, slots: int) -> PoolView:
-        """Gives a pool so many slots, also while more are held: then nothing more is admitted until it fits. Raises NotFound,
-        and IsACap."""
+    def resize(self, name: str, slots: int, reason: str = "") -> PoolView:
+        """Gives a pool so many slots, also while more are held: then nothing more is admitted until it fits. Raises as `get`."""
+        self.get(name)
+        self._backend.store.run(lambda tx: self._resize(tx, Pool(name, slots), reason.strip()))
+        self._backend.wake([Channel.SCHEDULED])
+        return self.get(name)
+
+    def get(self, name: str) -> PoolView:
+        """A pool that people may resize. Raises NotFound, and IsACap."""
         cap = cap_of(name)
         if cap is not None:
             raise IsACap(f"{name!r} is a cap, not a pool", rule=f"it limits {_limits(cap)}", fix=_where(cap))
@@ -54,13 +61,11 @@ class PoolService:
                 rule="pools are made by assets that name them and by [pools] in partita.toml",
                 fix=suggest(name, [one for one in known if cap_of(one) is None]) or "look with `partita pools`",
             )
-        self._backend.store.run(lambda tx: self._resize(tx, Pool(name, slots)))
-        self._backend.wake([Channel.SCHEDULED])
         return next(one for one in self.all() if one.name == name)
 
-    def _resize(self, tx: Tx, pool: Pool) -> None:
+    def _resize(self, tx: Tx, pool: Pool, reason: str) -> None:
         if tx.set_pool(pool):
-            tx.audit(self._backend.who, "pool", {"pool": pool.name, "slots": pool.slots})
+            tx.audit(self._backend.who, "pool", {"pool": pool.name, "slots": pool.slots}, reason=reason)
 
 
 def _view(pool: Row, holders: Sequence[Row], waiting: int) -> PoolView:
@@ -73,7 +78,12 @@ def _view(pool: Row, holders: Sequence[Row], waiting: int) -> PoolView:
         held=pool["held"],
         holders=[
             HolderView(
-                task_id=row["task_id"], run_id=row["run_id"], step=row["step"], slots=row["slots"], since=row["since"]
+                task_id=row["task_id"],
+                run_id=row["run_id"],
+                step=row["step"],
+                lane=row["lane"],
+                slots=row["slots"],
+                since=row["since"],
             )
             for row in holders
         ],
@@ -95,6 +105,8 @@ def _limits(cap: Cap) -> str:
             return f"active tasks of asset {cap.of}"
         case "backfill":
             return f"active tasks of backfill {cap.of}"
+        case "paused":
+            return "what is paused"
         case _:
             assert_never(cap.kind)
 
@@ -108,6 +120,8 @@ def _where(cap: Cap) -> str:
         case "asset":
             return "change max_active= in the asset's code"
         case "backfill":
-            return "cancel the backfill and create it with another --max-active"
+            return f"partita backfill set {cap.of} --max-active N"
+        case "paused":
+            return "resume it: partita resume"
         case _:
             assert_never(cap.kind)

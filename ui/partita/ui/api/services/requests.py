@@ -12,6 +12,7 @@ from partita.core.planner import Reason
 from partita.core.planner.words import WORDS
 from partita.core.store.queries import api_requests as sql
 from partita.core.store.queries.api_read import one, rows
+from partita.core.store.queries.reader import Reader
 from partita.core.store.values_requests import RequestId
 from partita.ui.api.models import (
     ApproveRequest,
@@ -28,6 +29,7 @@ from partita.ui.api.services.base import Backend
 from partita.ui.api.services.words import cause_text, plural
 
 Row = Mapping[str, Any]
+_SHOWN = 200
 
 
 class RequestService:
@@ -111,6 +113,7 @@ def request_view(row: Row) -> RequestView:
         cause=cause_text(row["cause"]),
         by_reason=dict(reasons),
         assets=assets,
+        before=int(row["cause"].get("before", 0)),
         **{
             name: row[name]
             for name in (
@@ -139,3 +142,10 @@ def fault_view(row: Row) -> FaultView:
         run_id=row["id"] if of_run else None,
         **{name: row[name] for name in ("error", "tries", "since", "last_at", "next_at")},
     )
+
+
+def waiting_for_people(reader: Reader) -> tuple[list[RequestView], list[FaultView]]:
+    """The requests that await a person, and what automation cannot decide."""
+    held = rows(reader, sql.LIST_REQUESTS, state="awaiting_input", offset=0, limit=_SHOWN)
+    faults = rows(reader, sql.FAULTS, limit=_SHOWN)
+    return [request_view(row) for row in held], [fault_view(row) for row in faults]

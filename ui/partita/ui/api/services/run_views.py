@@ -12,7 +12,7 @@ from partita.core.planner import span_text
 from partita.ui.api.models import (
     AssetProgress,
     AttemptSummary,
-    BackfillView,
+    CancelPreview,
     CauseView,
     CellTally,
     CheckResult,
@@ -23,7 +23,7 @@ from partita.ui.api.models import (
     TaskRow,
 )
 from partita.ui.api.services.base import earliest
-from partita.ui.api.services.words import cause_text, eta_s, plural, unchanged_text, wait_text
+from partita.ui.api.services.words import cause_text, plural, unchanged_text, wait_text
 
 Row = Mapping[str, Any]
 
@@ -37,7 +37,7 @@ _ATTEMPT_STATE = {
     "version_gone": "removed",
 }
 # How the outcome of a planned cell shows; what is pending shows the state of its task.
-_CELL_STATE = {"published": "fresh"}
+CELL_STATE = {"published": "fresh"}
 
 
 def attempt_summary(row: Row, *, retry_at: datetime | None = None) -> AttemptSummary:
@@ -54,6 +54,41 @@ def attempt_summary(row: Row, *, retry_at: datetime | None = None) -> AttemptSum
         error=row["error"],
         retry_at=retry_at,
     )
+
+
+def cancel_preview(noun: str, id: int, open_states: Iterable[Row], *, below: int = 0) -> CancelPreview:
+    """`open_states`: how many open steps are in which state."""
+    counts = {row["state"]: row["n"] for row in open_states}
+    running = counts.pop("running", 0)
+    at_once = sum(counts.values())
+    parts = [f"{plural(at_once, 'task')} that {_has(at_once)} not started {_ends(at_once)} at once"] if at_once else []
+    parts += [f"{plural(running, 'running task')} {_is(running)} asked to stop"] if running else []
+    if below:
+        parts.append(
+            f"{plural(below, 'task')} below {'hears' if below == 1 else 'hear'} of it by {_their(below)} trigger rule"
+        )
+    told = "; ".join(parts)
+    sentence = f"{told}. What is published stays." if told else f"The {noun} has ended: there is nothing to cancel."
+    group = {"run": "runs", "task": "tasks", "backfill": "backfill"}[noun]
+    return CancelPreview(
+        sentence=sentence, at_once=at_once, running=running, below=below, cli=f"partita {group} cancel {id}"
+    )
+
+
+def _has(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def _ends(count: int) -> str:
+    return "ends" if count == 1 else "end"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _their(count: int) -> str:
+    return "its" if count == 1 else "their"
 
 
 def check_result(row: Row) -> CheckResult:
@@ -75,10 +110,8 @@ def wait_reason(row: Row) -> Reason | None:
     return Reason(code=code, text=wait_text(code, evidence), evidence=evidence, upstream=None)
 
 
-def open_task(row: Row | None) -> OpenTask | None:
-    if row is None:
-        return None
-    return OpenTask(id=row["id"], run_id=row["run_id"], state=row["state"], reason=wait_reason(row))
+def open_task(row: Row, reason: Reason | None) -> OpenTask:
+    return OpenTask(id=row["id"], run_id=row["run_id"], state=row["state"], reason=reason)
 
 
 def task_row(row: Row, spans: Sequence[Row], attempts: Sequence[Row], catalog: Catalog, at: datetime) -> TaskRow:
@@ -90,7 +123,7 @@ def task_row(row: Row, spans: Sequence[Row], attempts: Sequence[Row], catalog: C
         run_id=row["run_id"],
         step=row["step"],
         assets=[span["asset"] for span in spans],
-        partitions_text=_partitions_text(spans, catalog, at),
+        partitions_text=partitions_text(spans, catalog, at),
         cell_count=row["cell_count"],
         state=row["state"],
         outcome=row["outcome"],
@@ -125,7 +158,8 @@ def task_cell(row: Row) -> TaskCellView:
     )
 
 
-def _partitions_text(spans: Sequence[Row], catalog: Catalog, at: datetime) -> str:
+def partitions_text(spans: Sequence[Row], catalog: Catalog, at: datetime) -> str:
+    """What a task makes, for people: its spans as one text."""
     spaces = [catalog.space(key, at) if key in catalog.assets else None for key in (one["asset"] for one in spans)]
     texts = dict.fromkeys(
         span_text(space, one["first"], one["last"], one["n"]) for one, space in zip(spans, spaces, strict=True)
@@ -148,6 +182,7 @@ def run_summary(row: Row, states: Iterable[Row], cells: Sequence[Row]) -> RunSum
         started_at=earliest(*(one["started_at"] for one in states)),
         finished_at=row["finished_at"],
         task_count=sum(one["n"] for one in states),
+        tags=dict(row["tags"] or {}),
         tallies={one["state"]: one["n"] for one in states},
         cells=tally,
         asset_keys=list(dict.fromkeys(one["asset"] for one in cells))[:ASSETS_SHOWN],
@@ -172,32 +207,9 @@ def progress(cells: Iterable[Row]) -> list[AssetProgress]:
     found: dict[str, Counter[str]] = {}
     for one in cells:
         state = str(one["task_state"] if one["cell_state"] == "pending" else one["cell_state"])
-        shown = "scheduled" if state == "none" else _CELL_STATE.get(state, state)
+        shown = "scheduled" if state == "none" else CELL_STATE.get(state, state)
         found.setdefault(one["asset"], Counter())[shown] += one["n"]
     return [AssetProgress(asset=asset, counts=dict(counts), total=counts.total()) for asset, counts in found.items()]
-
-
-def backfill_view(row: Row, cells: Sequence[Row], *, started_at: datetime | None, now: datetime) -> BackfillView:
-    request: Mapping[str, Any] = row["request"]
-    per_asset = progress(cells)
-    total = sum(one.total for one in per_asset)
-    pending = sum(one["n"] for one in cells if one["cell_state"] == "pending")
-    return BackfillView(
-        id=row["id"],
-        name=row["name"],
-        run_id=row["run_id"],
-        state=row["state"],
-        selection=str(request.get("selection", "")),
-        partitions_text=partitions_of_request(request),
-        created_by=row["created_by"],
-        created_at=row["created_at"],
-        finished_at=row["finished_at"],
-        max_active=row["max_active"],
-        progress=per_asset,
-        eta_s=None
-        if row["state"] != "running"
-        else eta_s(done=total - pending, total=total, started_at=started_at, now=now),
-    )
 
 
 def partitions_of_request(request: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Runs, tasks, attempts, backfills and the queue: read for people, and cancelled by them.
+"""Runs, tasks, attempts and the queue: read for people, and cancelled by them.
 
 Owns the reading of state tables and a bounded cache of runs that have ended (their rows are immutable). Cancelling is a duty of
 the core; this only names what is cancelled.
@@ -7,20 +7,18 @@ the core; this only names what is cancelled.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from threading import Lock
 
-from partita.core.duties.runs import cancel_run
+from partita.core.duties.runs import cancel_run, cancel_tasks
 from partita.core.store.queries import api_runs as sql
 from partita.core.store.queries.api_read import Row, Rows, now, number, one, rows
 from partita.core.store.queries.reader import Reader
-from partita.core.store.values import RunId
+from partita.core.store.values import RunId, TaskId
 from partita.ui.api.models import (
     AssetProgress,
     AttemptDetail,
-    BackfillList,
-    BackfillView,
+    CancelPreview,
     PinView,
     QueueView,
     RunDetail,
@@ -33,6 +31,7 @@ from partita.ui.api.models import (
 from partita.ui.api.problems import NotFound
 from partita.ui.api.services import run_views as views
 from partita.ui.api.services.base import Backend, earliest
+from partita.ui.api.services.waits import waits_of_run, why_it_waits
 
 _ENDED_KEPT = 500
 _CELLS_SHOWN = 500
@@ -50,10 +49,14 @@ class RunService:
 
     # ------------------------------------------------------------------ runs
 
-    def page(self, *, state: str | None = None, offset: int = 0, limit: int = 50) -> RunList:
+    def page(
+        self, *, state: str | None = None, tags: Mapping[str, str] | None = None, offset: int = 0, limit: int = 50
+    ) -> RunList:
+        """The newest runs, those in a state, with all of these tags."""
+        asked = {"state": state, "names": list(tags or {}), "values": list((tags or {}).values())}
         with self._backend.store.read() as reader:
-            found = rows(reader, sql.LIST_RUNS, state=state, offset=offset, limit=limit)
-            total = number(reader, sql.COUNT_RUNS, state=state)
+            found = rows(reader, sql.LIST_RUNS, **asked, offset=offset, limit=limit)
+            total = number(reader, sql.COUNT_RUNS, **asked)
             return RunList(runs=self._summaries(reader, found), total=total)
 
     def summary(self, run_id: int) -> RunSummary:
@@ -70,19 +73,31 @@ class RunService:
             row = self._run(reader, run_id)
             summary = self._summaries(reader, [row])[0]
             pins = rows(reader, sql.PINS_OF_RUN, run_id=run_id)
+            params = one(reader, sql.PARAMS_OF_RUN, run_id=run_id)
             path = rows(reader, sql.LAST_PATH, run_id=run_id)
+            waits = waits_of_run(reader, run_id) if row["finished_at"] is None else []
         return RunDetail(
             **summary.model_dump(),
+            waits=waits,
+            params={} if params is None else dict(params["params"]),
             plan_hash=row["plan_hash"],
             snapshots=[PinView(location=pin["location"], version=pin["version"]) for pin in pins],
             critical_path=[task["id"] for task in path],
+            times_out_at=row["times_out_at"],
+            timed_out_at=row["timed_out_at"],
         )
 
-    def cancel(self, run_id: int) -> RunSummary:
+    def cancel_preview(self, run_id: int) -> CancelPreview:
+        """What cancelling the run would meet now. Changes nothing."""
+        with self._backend.store.read() as reader:
+            self._run(reader, run_id)
+            return views.cancel_preview("run", run_id, rows(reader, sql.OPEN_STEPS_OF_RUNS, ids=[run_id]))
+
+    def cancel(self, run_id: int, reason: str = "") -> RunSummary:
         """Tasks that have not started are cancelled now; running ones are asked to stop."""
         with self._backend.store.read() as reader:
             self._run(reader, run_id)
-        cancelled = cancel_run(self._backend.store, RunId(run_id), self._backend.who)
+        cancelled = cancel_run(self._backend.store, RunId(run_id), self._backend.who, reason=reason)
         self._backend.wake(cancelled.channels)
         return self.summary(run_id)
 
@@ -102,12 +117,28 @@ class RunService:
 
     def task(self, task_id: int) -> TaskDetail:
         with self._backend.store.read() as reader:
-            found = rows(reader, sql.TASKS_BY_ID, ids=[task_id])
-            if not found:
-                raise _unknown("task", task_id)
-            row = self._task_rows(reader, found)[0]
+            found = self._task(reader, task_id)
+            row = self._task_rows(reader, [found])[0]
             cells = rows(reader, sql.CELLS_OF_TASK, task_id=task_id, limit=_CELLS_SHOWN)
-        return TaskDetail(**row.model_dump(), cells=[views.task_cell(cell) for cell in cells])
+            reason = why_it_waits(reader, found)
+        told = row.model_copy(update={"reason": reason})
+        return TaskDetail(**told.model_dump(), cells=[views.task_cell(cell) for cell in cells])
+
+    def cancel_task_preview(self, task_id: int) -> CancelPreview:
+        """What cancelling the task would meet now. Changes nothing."""
+        with self._backend.store.read() as reader:
+            task = self._task(reader, task_id)
+            below = number(reader, sql.WAITING_BELOW, task_id=task_id)
+        states = [] if task["state"] in views.TERMINAL else [{"state": task["state"], "n": 1}]
+        return views.cancel_preview("task", task_id, states, below=below)
+
+    def cancel_task(self, task_id: int, reason: str = "") -> TaskDetail:
+        """One task: ended now, or asked to stop while it runs. One that has ended stays as it is."""
+        with self._backend.store.read() as reader:
+            self._task(reader, task_id)
+        cancelled = cancel_tasks(self._backend.store, [TaskId(task_id)], who=self._backend.who, reason=reason)
+        self._backend.wake(cancelled.channels)
+        return self.task(task_id)
 
     def attempt(self, attempt_id: int) -> AttemptDetail:
         with self._backend.store.read() as reader:
@@ -133,29 +164,6 @@ class RunService:
                 oldest_ready_at=earliest(*(row["oldest_ready_at"] for row in states)),
                 waiting=self._task_rows(reader, waiting),
             )
-
-    # ------------------------------------------------------------------ backfills
-
-    def backfills(self, *, offset: int = 0, limit: int = 50) -> BackfillList:
-        with self._backend.store.read() as reader:
-            found = rows(reader, sql.LIST_BACKFILLS, offset=offset, limit=limit)
-            total = number(reader, sql.COUNT_BACKFILLS)
-            return BackfillList(backfills=[self._backfill(reader, row, now(reader)) for row in found], total=total)
-
-    def backfill(self, backfill_id: int) -> BackfillView:
-        with self._backend.store.read() as reader:
-            row = self._backfill_row(reader, backfill_id)
-            return self._backfill(reader, row, now(reader))
-
-    def cancel_backfill(self, backfill_id: int) -> BackfillView:
-        """Cancels every run of the backfill."""
-        with self._backend.store.read() as reader:
-            self._backfill_row(reader, backfill_id)
-            runs = rows(reader, sql.RUNS_OF_BACKFILL, backfill_id=backfill_id)
-        for run in runs:
-            cancelled = cancel_run(self._backend.store, RunId(run["id"]), self._backend.who)
-            self._backend.wake(cancelled.channels)
-        return self.backfill(backfill_id)
 
     # ------------------------------------------------------------------ from rows
 
@@ -193,24 +201,17 @@ class RunService:
             views.task_row(row, spans.get(row["id"], []), attempts.get(row["id"], []), catalog, at) for row in found
         ]
 
-    def _backfill(self, reader: Reader, row: Row, at: datetime) -> BackfillView:
-        ids = [run["id"] for run in rows(reader, sql.RUNS_OF_BACKFILL, backfill_id=row["id"])]
-        cells = rows(reader, sql.CELLS_OF_RUNS, ids=ids)
-        states = rows(reader, sql.TASK_STATES_OF_RUNS, ids=ids)
-        started_at = earliest(*(state["started_at"] for state in states))
-        return views.backfill_view(row, cells, started_at=started_at, now=at)
-
     def _run(self, reader: Reader, run_id: int) -> Row:
         found = rows(reader, sql.RUNS_BY_ID, ids=[run_id])
         if not found:
             raise _unknown("run", run_id)
         return found[0]
 
-    def _backfill_row(self, reader: Reader, backfill_id: int) -> Row:
-        row = one(reader, sql.BACKFILL, backfill_id=backfill_id)
-        if row is None:
-            raise _unknown("backfill", backfill_id)
-        return row
+    def _task(self, reader: Reader, task_id: int) -> Row:
+        found = rows(reader, sql.TASKS_BY_ID, ids=[task_id])
+        if not found:
+            raise _unknown("task", task_id)
+        return found[0]
 
 
 def _by(found: Rows, column: str) -> dict[int, list[Row]]:
@@ -223,5 +224,5 @@ def _by(found: Rows, column: str) -> dict[int, list[Row]]:
 def _unknown(kind: str, asked: int) -> NotFound:
     return NotFound(
         f"there is no {kind} {asked}",
-        fix=f"`partita {'backfill list' if kind == 'backfill' else 'runs'}` lists what there is",
+        fix="`partita runs` lists what there is",
     )

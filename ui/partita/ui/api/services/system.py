@@ -1,4 +1,4 @@
-"""Locations, automation, the processes of the deployment and the home page, read for people.
+"""Locations, the processes of the deployment and the home page, read for people.
 
 Owns the table of symptoms (S-039) and what counts as "needs me". A reload is asked of the code servers themselves; what they then
 serve becomes active through the schedulers.
@@ -12,37 +12,32 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 
-from partita.core.catalog import CatalogAsset
 from partita.core.store.port import StoreError
-from partita.core.store.queries import api_requests as requests_sql
 from partita.core.store.queries import api_system as sql
 from partita.core.store.queries.api_read import Row, now, one, rows
 from partita.core.store.queries.reader import Reader
 from partita.ui.api.models import (
-    AutomationPage,
-    AutomationRequestView,
     ComponentView,
-    ConsumerView,
     DutyView,
-    FaultView,
     LocationView,
     ModuleView,
     ReloadView,
-    RequestView,
     ServerView,
     SummaryView,
     SystemView,
 )
 from partita.ui.api.problems import NotFound, Unavailable
+from partita.ui.api.services.alerts import alert_needs
 from partita.ui.api.services.base import Backend
 from partita.ui.api.services.board import Board
+from partita.ui.api.services.deadlines import late_needs
+from partita.ui.api.services.freshness import freshness_needs
 from partita.ui.api.services.health import components, needs
-from partita.ui.api.services.requests import fault_view, request_view
+from partita.ui.api.services.requests import waiting_for_people
 from partita.ui.api.services.runs import RunService
-from partita.ui.api.services.words import cause_text
 
-_REQUESTS_SHOWN = 200
 _RECENT_RUNS = 10
+_LATE_SHOWN = 20
 
 
 class SystemService:
@@ -112,42 +107,6 @@ class SystemService:
             return ReloadView(location=name, requested=True, text="loaded again; new definitions become active now")
         return ReloadView(location=name, requested=True, text="still loading; the location's page shows the outcome")
 
-    # ------------------------------------------------------------------ automation
-
-    def automation(self) -> AutomationPage:
-        catalog = self._backend.catalogs.active()
-        eager = [one for one in map(catalog.assets.__getitem__, catalog.graph.order) if _automated(one)]
-        with self._backend.store.read() as reader:
-            last = {row["consumer"]: row for row in rows(reader, sql.LAST_REQUESTS, ids=[one.id for one in eager])}
-            requests = rows(reader, sql.AUTOMATION_REQUESTS, limit=_REQUESTS_SHOWN)
-            waiting, faults = self._for_people(reader)
-        return AutomationPage(
-            consumers=[
-                ConsumerView(
-                    key=asset.key,
-                    type=asset.spec.automation.type,
-                    on_code_change=asset.spec.on_code_change,
-                    limit=asset.spec.automatic_limit,
-                    upstream=list(dict.fromkeys(one.upstream for one in asset.inputs)),
-                    last_requested_at=last[asset.key]["at"] if asset.key in last else None,
-                    last_reason=cause_text(last[asset.key]["cause"]) if asset.key in last else None,
-                )
-                for asset in eager
-            ],
-            waiting=waiting,
-            faults=faults,
-            requests=[
-                AutomationRequestView(
-                    at=row["at"],
-                    consumer=row["consumer"],
-                    partition=row["partition"],
-                    cause=cause_text(row["cause"]),
-                    run_id=row["run_id"],
-                )
-                for row in requests
-            ],
-        )
-
     # ------------------------------------------------------------------ processes, home
 
     def system(self) -> SystemView:
@@ -174,19 +133,15 @@ class SystemService:
         recent = self._runs.page(limit=_RECENT_RUNS).runs
         with self._backend.store.read() as reader:
             processes = self._components(reader)
-            waiting, faults = self._for_people(reader)
+            waiting, faults = waiting_for_people(reader)
+            late = [*freshness_needs(reader, _LATE_SHOWN), *late_needs(reader, _LATE_SHOWN), *alert_needs(reader)]
             failing_duties = {row["name"]: row["last_error"] for row in rows(reader, sql.DUTIES) if row["failures"]}
         return SummaryView(
-            needs_me=needs(self.locations(), processes, failing, waiting, faults, failing_duties),
+            needs_me=needs(self.locations(), processes, failing, waiting, faults, failing_duties, late),
             counts=dict(totals),
             running_runs=running,
             recent_runs=recent,
         )
-
-    def _for_people(self, reader: Reader) -> tuple[list[RequestView], list[FaultView]]:
-        held = rows(reader, requests_sql.LIST_REQUESTS, state="awaiting_input", offset=0, limit=_REQUESTS_SHOWN)
-        faults = rows(reader, requests_sql.FAULTS, limit=_REQUESTS_SHOWN)
-        return [request_view(row) for row in held], [fault_view(row) for row in faults]
 
     def _components(self, reader: Reader) -> list[ComponentView]:
         pulse = one(reader, sql.PULSE)
@@ -196,10 +151,6 @@ class SystemService:
             pulse_at=pulse["last_ok"] if pulse is not None else None,
             now=now(reader),
         )
-
-
-def _automated(asset: CatalogAsset) -> bool:
-    return asset.eager or asset.spec.on_code_change == "rebuild"
 
 
 async def _reload_all(addresses: Sequence[str]) -> None:

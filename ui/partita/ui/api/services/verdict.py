@@ -24,8 +24,9 @@ def verdict_of(
     now: datetime,
     stale_because: str | None,
     load_error: str | None,
+    late_since: datetime | None = None,
 ) -> Verdict:
-    """`stale_because` explains the first stale cell."""
+    """`stale_because` explains the first stale cell; `late_since`: it breaks its freshness policy."""
     unit = _UNITS.get(cadence, "partition") if partitioned else "partition"
 
     def some(state: str) -> str:
@@ -34,9 +35,11 @@ def verdict_of(
     sentences = (
         [f"Its module does not load, so it stands on its last good definition: {load_error}"] if load_error else []
     )
+    if late_since is not None:
+        sentences.append(f"Late for {seconds_text(max((now - late_since).total_seconds(), 0.0))}.")
     if external:
         sentences.append("External: partita does not make it.")
-        return _said(sentences, None, "warn" if load_error else "idle", fresh_to, None)
+        return _said(sentences, None, "bad" if late_since else "warn" if load_error else "idle", fresh_to, None)
     if fresh_to is not None:
         sentences.append(f"Fresh to {fresh_to}.")
     elif counts and set(counts) == {"fresh"}:
@@ -59,7 +62,8 @@ def verdict_of(
         sentences.append(f"{plural(busy, unit)} in progress." if partitioned else "In progress.")
     if next_due_at is not None:
         sentences.append(f"Next due in {seconds_text((next_due_at - now).total_seconds())}.")
-    return _said(sentences, _advice(counts, unit, partitioned), _severity(counts, load_error), fresh_to, next_due_at)
+    severity = "bad" if late_since is not None else _severity(counts, load_error)
+    return _said(sentences, _advice(counts, unit, partitioned), severity, fresh_to, next_due_at)
 
 
 def _said(

@@ -1,0 +1,21 @@
+"""The clocks of automated assets: executes the SQL file beside it."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0012_clocks"
+down_revision = "0010_deadlines"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    statements = Path(__file__).with_name("0012_clocks.sql").read_text(encoding="utf-8")
+    cursor = op.get_bind().connection.cursor()
+    cursor.execute(statements)
+    cursor.close()
+
+
+def downgrade() -> None:
+    op.drop_table("automation_clock")

@@ -1,0 +1,22 @@
+"""Approvals: executes the SQL file beside it."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0020_approvals"
+down_revision = "0020_reports"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    statements = Path(__file__).with_name("0020_approvals.sql").read_text(encoding="utf-8")
+    cursor = op.get_bind().connection.cursor()
+    cursor.execute(statements)
+    cursor.close()
+
+
+def downgrade() -> None:
+    op.drop_index("wait_asked", "wait")
+    op.drop_column("wait", "asks")

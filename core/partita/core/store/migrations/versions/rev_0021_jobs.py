@@ -1,0 +1,21 @@
+"""Named jobs: executes the SQL file beside it."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0021_jobs"
+down_revision = "0020_freshness"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    statements = Path(__file__).with_name("0021_jobs.sql").read_text(encoding="utf-8")
+    cursor = op.get_bind().connection.cursor()
+    cursor.execute(statements)
+    cursor.close()
+
+
+def downgrade() -> None:
+    op.drop_table("job")

@@ -1,0 +1,21 @@
+"""Files to be collected: executes the SQL file beside it."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0022_doomed"
+down_revision = "0022_retention"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    statements = Path(__file__).with_name("0022_doomed.sql").read_text(encoding="utf-8")
+    cursor = op.get_bind().connection.cursor()
+    cursor.execute(statements)
+    cursor.close()
+
+
+def downgrade() -> None:
+    op.drop_table("doomed_file")

@@ -1,0 +1,62 @@
+"""Observed external assets: unobserved is missing, consumers follow what moved, on both stores (S-223, DESIGN section 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from partita.assets import Daily, EagerSpec, UnknownAsset, UnknownPartition
+from partita.core.changes.observed import ObservationRefused, Said, observations_of
+from partita.core.duties.observe import Observed, observe
+
+DAYS = Daily("2024-01-01", end="2024-01-08")
+
+
+@pytest.fixture
+def graph(stage: Any, asset_of: Any) -> Any:
+    stage.define(
+        [
+            asset_of("feed", DAYS, kind="external", observed=True),
+            asset_of("fixed", DAYS, kind="external"),
+            asset_of("orders", DAYS, {"feed": (DAYS, None), "fixed": (DAYS, None)}, automation=EagerSpec()),
+        ]
+    )
+    return stage
+
+
+def say(stage: Any, *said: tuple[str, str], asset: str = "feed") -> Observed:
+    with stage.store.begin() as tx:
+        now = tx.now()
+    catalog = stage.active()
+    found = observations_of(catalog, [Said(asset, partition, version) for partition, version in said], now)
+    return observe(stage.store, found, by="a test", followed=catalog.automation_assets)
+
+
+def test_a_partition_of_which_nothing_was_said_is_missing(graph: Any) -> None:
+    assert graph.request("orders") is None
+    say(graph, ("2024-01-02", "v1"))
+    assert graph.request("orders") is not None
+
+
+def test_consumers_follow_the_versions_that_moved_and_no_others(graph: Any) -> None:
+    say(graph, ("2024-01-02", "v1"), ("2024-01-03", "v1"))
+    assert graph.settle() == 2
+    done = say(graph, ("2024-01-02", "v1"), ("2024-01-03", "v2"))
+    assert (len(done.moved), done.confirmed) == (1, 1)
+    assert graph.settle() == 1
+    assert graph.attempts[-1] == ("orders", "2024-01-03")
+    assert graph.settle() == 0
+
+
+def test_what_cannot_be_recorded_names_the_rule_and_the_fix(graph: Any) -> None:
+    with pytest.raises(ObservationRefused, match=r"observed by nobody.*observe=\"push\""):
+        say(graph, ("2024-01-02", "v1"), asset="fixed")
+    with pytest.raises(ObservationRefused, match="is made by partita"):
+        say(graph, ("2024-01-02", "v1"), asset="orders")
+    with pytest.raises(UnknownAsset, match="did you mean 'feed'"):
+        say(graph, ("2024-01-02", "v1"), asset="fed")
+    with pytest.raises(UnknownPartition):
+        say(graph, ("2024-01-09", "v1"))
+    with pytest.raises(ObservationRefused, match="characters"):
+        say(graph, ("2024-01-02", ""))
