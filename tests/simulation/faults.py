@@ -155,14 +155,17 @@ class Looker:
             cell_changes=bool(db.cell_change.rows),
             queued=bool(db.task.find("state", "queued")),
             lapsed=any(row["state"] != "gone" and row["lease_expires_at"] < now for row in db.worker),
-            expired_keys=False,
+            expired_keys=any(
+                row["ended"] is None and row["expires_at"] is not None and row["expires_at"] <= now
+                for row in db.dynamic_key
+            ),
             overdue_runs=any(
                 row["times_out_at"] is not None and row["times_out_at"] <= now and row["timed_out_at"] is None
                 for row in db.run.find("state", "running")
             ),
             stranded=bool(db.version_gone.rows),
             due_deadlines=any(row["missed_at"] is None and row["due_at"] <= now for row in db.deadline),
-            clocks=False,
+            clocks=any(row["next_at"] is not None and row["next_at"] <= now for row in db.automation_clock),
             cancelling=bool(db.run.find("cancelling", True)),
             signals=bool(db.alert_signal.rows),
             notices=any(
@@ -170,7 +173,7 @@ class Looker:
                 for row in db.notice
                 if row["state"] == "pending"
             ),
-            freshness=False,
+            freshness=any(row["next_at"] is not None and row["next_at"] <= now for row in db.freshness),
             overdue_waits=any(row["deadline_at"] <= now for row in db.wait.find("state", "open")),
             cell_waits=any(row["asset_id"] is not None for row in db.wait.find("state", "open")),
             lapsed_triggerers=any(row["state"] == "live" and row["lease_expires_at"] < now for row in db.triggerer),

@@ -18,7 +18,8 @@ from tests.simulation.moves import RENEW_S, Watch
 from tests.unit.duties.duty_world import Definitions, no_log, plan_of, report, step
 
 from partita.assets.wait_specs import APPROVAL_TRIGGER
-from partita.core.automation.evaluating import Begun
+from partita.core.automation.evaluating import Begun, Broke, Came
+from partita.core.automation.values import ActiveCatalog
 from partita.core.decide.waits import Fired
 from partita.core.duties.channels import Channel
 from partita.core.duties.claim import claim
@@ -83,11 +84,15 @@ class Around(Protocol):
     watch: Watch
     random: Random
     theme: str
-    definitions: VersionedDefinitions
+    definitions: Definitions
+    catalogs: ActiveCatalog
     seconds: float  # never goes back
     late: list[AttemptResult]  # reports that somebody still holds
     late_events: list[Fired]  # what triggerers of before saw
     late_evaluations: list[Begun]
+
+    def answer(self, begun: Begun) -> Came | Broke:
+        """What user code returns of an evaluation."""
 
     def served(self) -> list[Pin]: ...
 

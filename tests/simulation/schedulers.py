@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from tests.simulation.faults import unbroken
-from tests.simulation.house import CATALOGS, ROUTING
+from tests.simulation.house import ROUTING
 from tests.simulation.moves import VERSION_GRACE_S
 from tests.simulation.processes import Around, Process
 
@@ -18,7 +18,7 @@ from partita.core.duties.explain import explain
 from partita.core.duties.leases import sweep
 from partita.core.duties.retries import wake_retries
 from partita.core.duties.runs import continue_cancels, fold_tallies
-from partita.core.runtime.coordination import ASKED, FLOOR_S, NOTICES, SIGNALS, Coordination
+from partita.core.runtime.coordination import ASKED, FLOOR_S, NOTICES, SIGNALS, Coordination, Outcome
 from partita.core.runtime.duties import Duty, DutyLoop, Ran
 from partita.core.store.values_alerts import NoticeKind
 
@@ -29,20 +29,24 @@ class SchedulerProcess(Process):
     def __init__(self, around: Around, name: str) -> None:
         super().__init__(around, name)
         coordination = Coordination(self.store, self.hub, version_grace_s=VERSION_GRACE_S)
-        matchers = Matchers(ROUTING, CATALOGS)
+        matchers = Matchers(ROUTING, around.catalogs)
         told = coordination.told
         others = [
-            Duty("asked", lambda: told(run_asked(self.store, CATALOGS)), FLOOR_S, (Channel.TODO, ASKED)),
+            Duty("asked", lambda: told(run_asked(self.store, around.catalogs)), FLOOR_S, (Channel.TODO, ASKED)),
             Duty("raise_alerts", lambda: told(raise_alerts(self.store, matchers)), FLOOR_S, (SIGNALS,)),
             Duty("watch_alerts", lambda: told(watch_alerts(self.store, matchers)), 15.0),
             Duty("notices", self._deliver, FLOOR_S, (NOTICES,)),
         ]
         self._told = told
-        self._loops = [self._loop(coordination.duties()), self._loop(others)]
+        self._loops = [self._loop(coordination.duties()), self._loop([*others, *self._more(told)])]
 
     def turn(self) -> None:
         for loop in self._loops:
             loop.turn()
+
+    def _more(self, told: Callable[[Outcome], Ran]) -> list[Duty]:
+        """What plans beside it, in stories that have it."""
+        return []
 
     def _loop(self, duties: list[Duty]) -> DutyLoop:
         for duty in duties:

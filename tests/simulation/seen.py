@@ -23,6 +23,7 @@ class By:
     answered: frozenset[WaitKey] = frozenset()  # the questions that a person saw
     undoing: bool = False  # the database lost what was not durable
     delivering: tuple[int, int] | None = None  # the notice and the try that this process has claimed
+    retaining: bool = False  # history that is over may be deleted
 
 
 @dataclass

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
@@ -19,8 +19,8 @@ from tests.simulation.crashing import Crash
 from tests.simulation.deeds import CAPS, LANES, POOLS, Deeds
 from tests.simulation.ending import check_end, still_to_do
 from tests.simulation.faults import Network, Site
-from tests.simulation.house import ASSETS, VERSIONS, settle_in
-from tests.simulation.moves import Broken, Watch
+from tests.simulation.house import ASSETS, CATALOGS, VERSIONS, settle_in
+from tests.simulation.moves import THE_LAWS, Broken, Watch
 from tests.simulation.people import PersonProcess
 from tests.simulation.processes import (
     Around,
@@ -31,11 +31,12 @@ from tests.simulation.processes import (
     WorkerProcess,
 )
 from tests.simulation.schedulers import SchedulerProcess, ShortHanded
-from tests.simulation.triggerers import TriggererProcess, evaluate_once_more
+from tests.simulation.triggerers import TriggererProcess, answer_of, evaluate_once_more
 from tests.simulation.troubles import Troubles
-from tests.unit.duties.duty_world import LOCATION, Clock
+from tests.unit.duties.duty_world import LOCATION, Clock, Definitions
 
-from partita.core.automation.evaluating import Begun
+from partita.core.automation.evaluating import Begun, Broke, Came
+from partita.core.automation.values import ActiveCatalog
 from partita.core.decide.caps import backfill_pool
 from partita.core.decide.waits import Fired
 from partita.core.duties.values_attempts import AttemptResult
@@ -56,20 +57,24 @@ _LOGS = [logging.getLogger(f"partita.core.{name}") for name in ("runtime.duties"
 class Story:
     """One story; `trace` prints what happens. Without a `theme` its seed says which."""
 
+    themes: Sequence[str] = THEMES
+    laws = THE_LAWS
+    catalogs: ActiveCatalog = CATALOGS
+
     def __init__(self, seed: int, *, theme: str | None = None, trace: bool = False) -> None:
         self.random = Random(seed)
-        self.theme = theme or self.random.choice(THEMES)
+        self.theme = theme or self.random.choice(self.themes)
         self.trace = trace
         self.clock = Clock()
         self.seconds = 0.0
         self.memory = MemoryStore(self.clock)
-        settle_in(self.memory)
-        self.watch = Watch(self.memory, self.clock)
+        self._furnish()
+        self.watch = Watch(self.memory, self.clock, self.laws)
         self.site = Site(self.random, self.memory, self.watch, others=self._somebody)
         if self.theme == "crowd":
             self.site.interleaved = 0.4
         self.network = Network(self.site)
-        self.definitions = VersionedDefinitions()
+        self.definitions: Definitions = VersionedDefinitions()
         self.late: list[AttemptResult] = []
         self.late_events: list[Fired] = []
         self.late_evaluations: list[Begun] = []
@@ -83,6 +88,13 @@ class Story:
         self._settle_in()
 
     # ------------------------------------------------------------------ what there is
+
+    def _furnish(self) -> None:
+        """The definitions."""
+        settle_in(self.memory)
+
+    def answer(self, begun: Begun) -> Came | Broke:
+        return answer_of(begun, self.random)
 
     def _settle_in(self) -> None:
         with self.memory.begin() as tx:

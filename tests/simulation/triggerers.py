@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from tests.simulation.faults import unbroken
-from tests.simulation.house import ASSETS, CATALOGS, PARTITIONS
+from tests.simulation.house import ASSETS, PARTITIONS
 from tests.simulation.processes import Around, Process
 from tests.unit.duties.duty_world import PIN
 
@@ -101,13 +101,18 @@ class TriggererProcess(Process):
         for evaluator_id, (begun, ends_at) in list(self._evaluating.items()):
             if ends_at <= around.seconds:
                 del self._evaluating[evaluator_id]
-                end = answer_of(begun, around.random)
+                end = self._answer(begun)
                 around.say(self.name, f"{begun.evaluator.name} ends: {end}")
-                self.hub.wake(unbroken(partial(conclude, self.store, CATALOGS, begun, end)).channels)
+                self.hub.wake(unbroken(partial(conclude, self.store, around.catalogs, begun, end)).channels)
         running = list(self._evaluating)
-        for begun in unbroken(lambda: begin(self.store, CATALOGS, self._id, [PIN], 2, running=running)):
-            takes_s = around.random.choice([0.0, 1.0, 4.0, 50.0])
-            self._evaluating[begun.evaluator.id] = (begun, around.seconds + takes_s)
+        for begun in unbroken(lambda: begin(self.store, around.catalogs, self._id, [PIN], 2, running=running)):
+            self._evaluating[begun.evaluator.id] = (begun, around.seconds + self._takes_s(begun))
+
+    def _takes_s(self, begun: Begun) -> float:
+        return self.around.random.choice([0.0, 1.0, 4.0, 50.0])
+
+    def _answer(self, begun: Begun) -> Came | Broke:
+        return self.around.answer(begun)
 
     def _lease_lost(self) -> None:
         self.around.late_events += [Fired(key, "late") for key in sorted(self._watched, key=repr)]

@@ -8,10 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tests.simulation.faults import ProcessStore, unbroken
-from tests.simulation.house import CATALOGS
 from tests.simulation.moves import Broken
 from tests.simulation.processes import WorkerProcess, send
-from tests.simulation.triggerers import answer_of, late_events
+from tests.simulation.triggerers import late_events
 
 from partita.core.automation.evaluating import conclude
 from partita.core.duties.finish import publish_part
@@ -114,7 +113,7 @@ class Troubles:
             begun = story.late_evaluations.pop()
             self.zombies += 1
             store = ProcessStore(replace(story.site, faults=False))
-            unbroken(lambda: conclude(store, CATALOGS, begun, answer_of(begun, self._random)))
+            unbroken(lambda: conclude(store, story.catalogs, begun, story.answer(begun)))
 
     def retire(self) -> None:
         workers = [process for process in self._story.processes.values() if isinstance(process, WorkerProcess)]
