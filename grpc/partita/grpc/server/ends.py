@@ -20,6 +20,12 @@ class Ends:
     stderr: int
     theirs: tuple[int, int, int]
 
+    def close_ours(self) -> None:
+        """Close our side: nobody answers on the other."""
+        self.channel.close()
+        self.upload.close()
+        close_all((self.stdout, self.stderr))
+
 
 def open_ends() -> Ends:
     """Open all of them, or none and raise OSError."""

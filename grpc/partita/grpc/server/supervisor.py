@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import difflib
 import logging
 import os
 import signal
@@ -20,7 +19,8 @@ from pathlib import Path
 from partita.grpc.server import procs
 from partita.grpc.server.attempt import Attempt, Stop, StopCause, refusal
 from partita.grpc.server.hosts import TriggerHost
-from partita.grpc.server.warm import Loaded, LoadOrder, LocationFailed, ModuleKilled, Warm
+from partita.grpc.server.loading import Loaded, LoadOrder, LocationFailed, ModuleKilled
+from partita.grpc.server.warm import ProcessGone, Warm
 from partita.grpc.v1 import code_location_pb2 as pb
 
 _log = logging.getLogger("partita.code_server")
@@ -153,50 +153,57 @@ class Supervisor:
 
     async def execute(self, request: pb.ExecuteRequest) -> Attempt | pb.ExecuteEvents:
         """Start an attempt, or return the stream that says why not. Raises DuplicateAttempt."""
-        version = self._versions.get(request.version or self._active)
-        if (version is None or version.serving is None) and self.loading:
-            # A restarted server, or a zygote that crashed: the version may be back in a moment.
-            async with self._changed:
-                await self._changed.wait_for(lambda: self._closing or not self.loading)
-            version = self._versions.get(request.version or self._active)
-        if self._closing:
-            return refusal(pb.Finished.LOST, StopCause.SHUTDOWN.value)
-        if request.attempt_id in self._attempts:
-            raise DuplicateAttempt(f"attempt {request.attempt_id} is running in this server already")
-        process = version.serving if version else None
-        if version is None or process is None:
-            return refusal(pb.Finished.VERSION_GONE, self._version_gone(request.version))
-        if request.HasField("evaluation"):
-            if request.evaluation.name not in version.loaded.evaluators:
-                return refusal(pb.Finished.VERSION_GONE, _evaluator_unknown(request.evaluation.name, version.loaded))
-        elif request.step not in version.loaded.steps:
-            return refusal(pb.Finished.VERSION_GONE, _step_unknown(request.step, version.loaded))
-        version.used_at_s = self._loop.time()
-        try:
-            attempt = process.start_attempt(request)
-        except OSError as error:
-            return refusal(pb.Finished.LOST, f"the code-location server could not start a process: {error}")
-        self._attempts[attempt.attempt_id] = attempt
-        self._spawn_task(self._forget_when_ended(attempt, version))
-        return attempt
+        while True:
+            version = await self._version_when_loaded(request.version)
+            if self._closing:
+                return refusal(pb.Finished.LOST, StopCause.SHUTDOWN.value)
+            if request.attempt_id in self._attempts:
+                raise DuplicateAttempt(f"attempt {request.attempt_id} is running in this server already")
+            process = version.serving if version else None
+            if version is None or process is None:
+                return refusal(pb.Finished.VERSION_GONE, self._version_gone(request.version))
+            if unknown := version.loaded.unknown(request):
+                return refusal(pb.Finished.VERSION_GONE, unknown)
+            version.used_at_s = self._loop.time()
+            try:
+                attempt = process.start_attempt(request)
+            except ProcessGone:
+                await process.exited.wait()  # and with it its replacement begins to load
+                continue
+            except OSError as error:
+                return refusal(pb.Finished.LOST, f"the code-location server could not start a process: {error}")
+            self._attempts[attempt.attempt_id] = attempt
+            self._spawn_task(self._forget_when_ended(attempt, version))
+            return attempt
 
     async def open_host(self, version: str) -> TriggerHost | str:
         """Start a host of triggers of a version, or say why there is none."""
-        found = self._versions.get(version)
-        if (found is None or found.serving is None) and self.loading:
+        while True:
+            found = await self._version_when_loaded(version)
+            if self._closing:
+                return StopCause.SHUTDOWN.value
+            process = found.serving if found else None
+            if found is None or process is None:
+                return self._version_gone(version)
+            found.used_at_s = self._loop.time()
+            try:
+                host = process.start_host(f"triggers-{uuid.uuid4().hex[:8]}")
+            except ProcessGone:
+                await process.exited.wait()
+                continue
+            self._hosts.add(host)
+            self._spawn_task(self._forget_host(host, found))
+            return host
+
+    async def _version_when_loaded(self, name: str) -> _Version | None:
+        """The version of that name, the active one for "". One that does not serve may be back when a load has ended."""
+        version = self._versions.get(name or self._active)
+        if (version is None or version.serving is None) and self.loading:
+            # A restarted server, or a zygote that crashed.
             async with self._changed:
                 await self._changed.wait_for(lambda: self._closing or not self.loading)
-            found = self._versions.get(version)
-        process = found.serving if found else None
-        if self._closing:
-            return StopCause.SHUTDOWN.value
-        if found is None or process is None:
-            return self._version_gone(version)
-        found.used_at_s = self._loop.time()
-        host = process.start_host(f"triggers-{uuid.uuid4().hex[:8]}")
-        self._hosts.add(host)
-        self._spawn_task(self._forget_host(host, found))
-        return host
+            version = self._versions.get(name or self._active)
+        return version
 
     async def _forget_host(self, host: TriggerHost, version: _Version) -> None:
         await host.ended.wait()
@@ -380,13 +387,3 @@ class Supervisor:
             f"version {version[:12]} of location {self.config.location!r} is not in this server any more (it holds: {held}). "
             "Pin the run to the active version, or start it again"
         )
-
-
-def _evaluator_unknown(name: str, loaded: Loaded) -> str:
-    return f"version {loaded.version[:12]} has no observer, schedule or sensor {name!r}"
-
-
-def _step_unknown(step: str, loaded: Loaded) -> str:
-    near = difflib.get_close_matches(step, loaded.steps, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"version {loaded.version[:12]} has no step {step!r}{hint}"

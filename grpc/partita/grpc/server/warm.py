@@ -16,16 +16,14 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 from partita.grpc.server import frames, procs, wire
 from partita.grpc.server.attempt import Attempt, Exit
-from partita.grpc.server.ends import close_all, open_ends
+from partita.grpc.server.ends import Ends, close_all, open_ends
 from partita.grpc.server.hosts import TriggerHost
 from partita.grpc.server.lines import LineSplitter
+from partita.grpc.server.loading import Loaded, LoadOrder, LocationFailed, ModuleKilled, loaded, order_frame
 from partita.grpc.server.turns import Note
 from partita.grpc.v1 import code_location_pb2 as pb
 
@@ -39,42 +37,8 @@ _PLATFORM_LIMIT_S = 120.0
 """For what is not a user's module: starting the interpreter, importing the SDK, building the snapshot."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadOrder:
-    """What a zygote is to import. `left_out` names modules not to touch, with the error that they are reported with."""
-
-    location: str
-    root: Path
-    modules: tuple[str, ...]
-    left_out: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """What a zygote holds. `version` is the hash of `snapshot`, which is canonical JSON."""
-
-    version: str
-    snapshot: bytes
-    steps: Mapping[str, Mapping[str, str]]
-    modules: tuple[pb.ModuleStatus, ...]
-    evaluators: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def unit(self, request: pb.ExecuteRequest) -> Mapping[str, str]:
-        """How the process of a request is started, and what it must find on disk should it have to load."""
-        return self.evaluators[request.evaluation.name] if request.HasField("evaluation") else self.steps[request.step]
-
-
-class LocationFailed(Exception):
-    """Nothing could be loaded, and no single module is to blame."""
-
-
-class ModuleKilled(Exception):
-    """Importing one module hung or took the process down; the others deserve another process."""
-
-    def __init__(self, module: str, why: str) -> None:
-        super().__init__(f"{module}: {why}")
-        self.module = module
-        self.why = why
+class ProcessGone(Exception):
+    """The zygote has ended and took nothing of what it was asked; its exit may not have been told yet."""
 
 
 class Warm:
@@ -107,7 +71,7 @@ class Warm:
         self._loop.add_reader(self._output.fileno(), self._read_output)
         self._loop.add_reader(self._control.fileno(), self._read_control)
         threading.Thread(target=self._wait_for_exit, name=f"zygote-{self.pid}", daemon=True).start()
-        self._send({"t": "load", **_order_frame(order)})
+        self._send({"t": "load", **order_frame(order)})
 
     def __repr__(self) -> str:
         version = self.loaded.version[:12] if self.loaded else "loading"
@@ -146,7 +110,7 @@ class Warm:
                 case "importing":
                     importing = frame["module"]
                 case "ready":
-                    self.loaded = _loaded(frame)
+                    self.loaded = loaded(frame)
                     return self.loaded
                 case "failed":
                     await self.exited.wait()
@@ -158,45 +122,58 @@ class Warm:
     def start_attempt(self, request: pb.ExecuteRequest) -> Attempt:
         """Start the attempt's process. What goes wrong once it is under way is the attempt's end, not an error.
 
-        Raises OSError when there are no descriptors left, ValueError when the request holds text that is not UTF-8.
+        Raises OSError when there are no descriptors left, ProcessGone when the zygote has ended (nothing was started:
+        another may be asked), ValueError when the request holds text that is not UTF-8.
         """
         assert self.loaded is not None
         attempt_id = request.attempt_id
         step = self.loaded.unit(request)
         broken = {module.name: module.error for module in self.loaded.modules if not module.ok}
         # The zygote may have to spawn what it should fork, so a fresh interpreter always finds what to load.
-        load = {**_order_frame(self._order), "left_out": broken, "digest": step["digest"]}
+        load = {**order_frame(self._order), "left_out": broken, "digest": step["digest"]}
         message = frames.encode({"request": wire.request_frame(request), "load": load})
 
         def send_signal(number: int) -> None:
             self._send({"t": "kill", "attempt": attempt_id, "signal": int(number)})
 
-        ends = open_ends()
+        ends = self._start(attempt_id, step["isolation"])
         attempt = Attempt(request, send_signal)
         self.attempts[attempt_id] = attempt
         self._upload(ends.upload, message)
         attempt.attach(ends.channel, ends.stdout, ends.stderr)
-        self._send({"t": "start", "attempt": attempt_id, "isolation": step["isolation"]}, ends.theirs)
         return attempt
 
     def start_host(self, host_id: str) -> TriggerHost:
-        """Start a process that runs triggers of this version. Raises OSError when there are no descriptors left."""
+        """Start a process that runs triggers of this version.
+
+        Raises OSError when there are no descriptors left, ProcessGone when the zygote has ended.
+        """
         assert self.loaded is not None
         broken = {module.name: module.error for module in self.loaded.modules if not module.ok}
-        note = Note.made()
-        load = {**_order_frame(self._order), "left_out": broken}
-        message = frames.encode({"host": True, "note": note.path, "load": load})
+        load = {**order_frame(self._order), "left_out": broken}
 
         def send_signal(number: int) -> None:
             self._send({"t": "kill", "attempt": host_id, "signal": int(number)})
 
-        ends = open_ends()
+        note = Note.made()
+        try:
+            ends = self._start(host_id, "fork")
+        except (OSError, ProcessGone):
+            note.remove()
+            raise
         host = TriggerHost(host_id, send_signal, note)
         self.attempts[host_id] = host
         host.attach(ends.channel, ends.upload, ends.stdout, ends.stderr)
-        host.begin(message)
-        self._send({"t": "start", "attempt": host_id, "isolation": "fork"}, ends.theirs)
+        host.begin(frames.encode({"host": True, "note": note.path, "load": load}))
         return host
+
+    def _start(self, attempt_id: str, isolation: str) -> Ends:
+        """Ask for a process and return our ends of it."""
+        ends = open_ends()
+        if not self._send({"t": "start", "attempt": attempt_id, "isolation": isolation}, ends.theirs):
+            ends.close_ours()
+            raise ProcessGone
+        return ends
 
     async def stop(self) -> None:
         """End the process and what still runs in it. Returns when it is gone."""
@@ -233,33 +210,36 @@ class Warm:
         with channel, contextlib.suppress(OSError):  # the child died: its exit tells
             await self._loop.sock_sendall(channel, payload)
 
-    def _send(self, frame: frames.Frame, fds: tuple[int, ...] = ()) -> None:
-        """Queue a frame for the zygote; its descriptors are closed here once they are on their way."""
+    def _send(self, frame: frames.Frame, fds: tuple[int, ...] = ()) -> bool:
+        """Queue a frame for the zygote; its descriptors are closed here once they are on their way.
+
+        False when the zygote is known to be gone: then nothing of the frame reached it.
+        """
         if self.exit_code is not None:
             close_all(fds)
-            if frame["t"] == "start":
-                self._loop.call_soon(self._on_attempt_exit, frame["attempt"], Exit(None, self._death()))
-            return
+            return False
         self._outbox.append((frames.encode(frame), fds))
-        if len(self._outbox) == 1:
-            self._flush()
+        return len(self._outbox) > 1 or self._flush()
 
-    def _flush(self) -> None:
+    def _flush(self) -> bool:
+        """Send what fits; False when the zygote no longer listens."""
         while self._outbox:
             payload, fds = self._outbox[0]
             try:
                 sent = socket.send_fds(self._control, [payload], fds) if fds else self._control.send(payload)
             except BlockingIOError:
                 self._loop.add_writer(self._control.fileno(), self._flush)
-                return
+                return True
             except OSError:  # the zygote is gone; its exit tells the attempts
                 self._drop_outbox()
-                break
+                self._loop.remove_writer(self._control.fileno())
+                return False
             close_all(fds)
             self._outbox.popleft()
             if sent < len(payload):
                 self._outbox.appendleft((payload[sent:], ()))
         self._loop.remove_writer(self._control.fileno())
+        return True
 
     def _drop_outbox(self) -> None:
         for _, fds in self._outbox:
@@ -382,26 +362,3 @@ def _start_process(control_fd: int, order: LoadOrder) -> subprocess.Popen[bytes]
         start_new_session=True,  # Ctrl-C in a terminal is the supervisor's to handle
         cwd=order.root if order.root.is_dir() else None,
     )
-
-
-def _order_frame(order: LoadOrder) -> dict[str, Any]:
-    return {
-        "location": order.location,
-        "root": str(order.root),
-        "modules": list(order.modules),
-        "left_out": dict(order.left_out),
-    }
-
-
-def _loaded(frame: frames.Frame) -> Loaded:
-    modules = tuple(
-        pb.ModuleStatus(
-            name=module["name"],
-            ok=module["ok"],
-            error=module["error"],
-            import_seconds=module["import_s"],
-            warning=module["warning"],
-        )
-        for module in frame["modules"]
-    )
-    return Loaded(frame["hash"], frame["snapshot"].encode("utf-8"), frame["steps"], modules, frame["evaluators"])
