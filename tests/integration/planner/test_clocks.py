@@ -182,6 +182,30 @@ def test_a_tick_makes_the_newest_partition_anew(timed: Stage, time: Clockwork, a
     assert looked(timed) == [("orders", "2026-03-10")]
 
 
+def test_a_tick_that_fired_before_a_window_closed_does_not_count_for_it(
+    timed: Stage, time: Clockwork, asset_of: Any
+) -> None:
+    """What is published at eight is not published at midnight because its inputs are there by then."""
+    at_eight = spec_of(on_cron("0 8 * * *", "Europe/Berlin"))
+    totals = asset_of("totals", DAYS, {"orders": (DAYS, None)}, automation=at_eight)
+    timed.define([asset_of("orders", DAYS), totals])
+    looked(timed)
+    time.to(MIDNIGHT + timedelta(hours=8))  # the tick passes, and nothing is ready
+    assert looked(timed) == []
+    time.to(MIDNIGHT + timedelta(days=1, minutes=5))
+    timed.request("orders", ("missing",), partitions="2026-03-10")
+    assert looked(timed) == [("orders", "2026-03-10")]
+    time.to(MIDNIGHT + timedelta(days=1, hours=8))
+    assert looked(timed) == [("totals", "2026-03-10")]
+
+
+def test_a_tick_counts_for_the_window_that_closes_at_it(timed: Stage, time: Clockwork, asset_of: Any) -> None:
+    timed.define([asset_of("orders", DAYS, automation=spec_of(on_cron("0 0 * * *", "Europe/Berlin")))])
+    looked(timed)
+    time.to(MIDNIGHT)
+    assert looked(timed) == [("orders", "2026-03-09")]
+
+
 def test_a_tick_makes_all_partitions_where_time_is_no_dimension(timed: Stage, time: Clockwork, asset_of: Any) -> None:
     timed.define([asset_of("rates", Static("EUR", "USD"), automation=spec_of(on_cron("0 6 * * *")))])
     looked(timed)

@@ -88,8 +88,13 @@ class Kitchen:
         self.stage.catalog = self.stage.catalog.with_keys(KeysAt(len(rows), keys))
 
     def cause(self) -> str:
-        """Of the newest run."""
-        run = max(self.stage.store.database.run.sorted_rows(), key=lambda row: row["id"])  # type: ignore[attr-defined]
+        """Of the newest run, which is that of each of its requests."""
+        database = self.stage.store.database  # type: ignore[attr-defined]
+        run = max(database.run.sorted_rows(), key=lambda row: row["id"])
+        requests = [row for row in database.automation_request if row["run_id"] == run["id"]]
+        if run["cause"]["by"] == "automation":
+            assert len(requests) == sum(row["run_id"] == run["id"] for row in database.task), "one for each partition"
+        assert {row["cause"]["text"] for row in requests} <= {run["cause"]["text"]}
         return str(run["cause"]["text"])
 
 
@@ -128,6 +133,7 @@ def test_2(kitchen: Kitchen) -> None:
     kitchen.at(NOON)
     assert kitchen.at(MIDNIGHT + timedelta(minutes=14)) == []
     assert kitchen.at(MIDNIGHT + timedelta(minutes=15)) == [("payments", "2026-03-09")]
+    assert kitchen.cause() == "the time came for payments: on_close(lag='15m')"
 
 
 def test_3(kitchen: Kitchen) -> None:
@@ -140,6 +146,8 @@ def test_3(kitchen: Kitchen) -> None:
 
 def test_4(kitchen: Kitchen) -> None:
     assert kitchen.at(NOON) == [("visits", "2026-03-08")]
+    assert kitchen.cause() == "the time came for visits: on_close(catch_up='latest')"
+    assert kitchen.at(NOON + timedelta(hours=1)) == []
 
 
 def test_5(kitchen: Kitchen) -> None:
@@ -147,6 +155,7 @@ def test_5(kitchen: Kitchen) -> None:
     sunday_night = datetime(2026, 3, 15, 23, tzinfo=UTC)
     assert kitchen.at(sunday_night + timedelta(hours=5, minutes=59)) == []
     assert kitchen.at(sunday_night + timedelta(hours=6)) == [("weekly_report", "2026-03-09")]
+    assert kitchen.cause() == "the time came for weekly_report: on_close(lag='6h')"
 
 
 def test_6(kitchen: Kitchen) -> None:
@@ -159,25 +168,32 @@ def test_7(kitchen: Kitchen) -> None:
     assert kitchen.make("flights", "2026-03-02") == []
     assert kitchen.make("weather", "2026-03-02T00:00+01:00..2026-03-02T22:00+01:00") == []
     assert kitchen.make("weather", "2026-03-02T23:00+01:00") == [("delays", "2026-03-02")]
+    assert kitchen.cause() == "weather 2026-03-02T23:00+01:00 was materialized"
     assert kitchen.make("flights", "2026-03-02", flights="corrected") == [("delays", "2026-03-02")]
+    assert kitchen.cause() == "flights 2026-03-02 was materialized"
 
 
 def test_8(kitchen: Kitchen) -> None:
     assert kitchen.make("prices") == [("margins", f"2026-03-0{day}") for day in range(2, 9)]
+    assert kitchen.cause() == "prices 2026-03-01..2026-03-08 were materialized"
 
 
 def test_9(kitchen: Kitchen) -> None:
     kitchen.make("countries")
     assert len(kitchen.make("sales")) == 8
+    assert kitchen.cause() == "sales 2026-03-01..2026-03-08 were materialized"
     assert kitchen.make("countries", countries="one more") == []
     assert kitchen.make("sales", "2026-03-05", sales="corrected") == [("sales_by_country", "2026-03-05")]
+    assert kitchen.cause() == "sales 2026-03-05 was materialized"
 
 
 def test_10(kitchen: Kitchen) -> None:
     assert kitchen.make("events, labels", "2026-03-05") == [("training", "2026-03-05")]
+    assert kitchen.cause() == "events 2026-03-05, labels 2026-03-05 were materialized"
     assert kitchen.make("labels", "2026-03-05", labels=None) == []
     assert kitchen.make("events", "2026-03-05", events="more") == []
     assert kitchen.make("labels", "2026-03-05", labels="mended") == [("training", "2026-03-05")]
+    assert kitchen.cause() == "labels 2026-03-05 was materialized"
 
 
 def test_11(kitchen: Kitchen) -> None:
@@ -193,7 +209,9 @@ def test_12(kitchen: Kitchen) -> None:
     assert kitchen.at(NOON) == []
     assert kitchen.at(NOON + timedelta(minutes=59)) == []
     assert kitchen.at(NOON + timedelta(hours=1)) == [("exchange_rates", "")]
+    assert kitchen.cause() == "the time came for exchange_rates: on_cron('0 * * * *')"
     assert kitchen.at(NOON + timedelta(hours=11)) == [("exchange_rates", "")]
+    assert kitchen.cause() == "the time came for exchange_rates: on_cron('0 * * * *')"
 
 
 def test_13(kitchen: Kitchen) -> None:
@@ -202,13 +220,20 @@ def test_13(kitchen: Kitchen) -> None:
     assert kitchen.at(eight) == []
     kitchen.now[0] = eight + timedelta(hours=1)
     assert kitchen.make("figures", "2026-03-09") == [("newsletter", "2026-03-09")]
+    assert kitchen.cause() == "figures 2026-03-09 was materialized"
     assert kitchen.make("figures", "2026-03-09", figures="corrected") == []
+    kitchen.now[0] = MIDNIGHT + timedelta(days=1)
+    assert kitchen.make("figures", "2026-03-10", figures="in time") == []
+    assert kitchen.at(eight + timedelta(days=1)) == [("newsletter", "2026-03-10")]
+    assert kitchen.cause() == "the time came for newsletter: on_cron('0 8 * * mon-fri', 'Europe/Berlin')"
     assert kitchen.at(datetime(2026, 3, 14, 7, tzinfo=UTC)) == []  # a Saturday
 
 
 def test_14(kitchen: Kitchen) -> None:
     assert len(kitchen.at(NOON)) == 8
+    assert kitchen.cause() == "the time came for archive: on_missing()"
     assert kitchen.at(MIDNIGHT) == [("archive", "2026-03-09")]
+    assert kitchen.cause() == "the time came for archive: on_missing()"
 
 
 def test_15(kitchen: Kitchen) -> None:
@@ -226,6 +251,7 @@ def test_16(kitchen: Kitchen) -> None:
     assert kitchen.at(NOON) == []
     late = MIDNIGHT + timedelta(days=2, minutes=15)
     assert kitchen.at(late) == [("forecast", "2026-03-11")]
+    assert kitchen.cause() == "the time came for forecast: on_close(lag='15m').keep_latest()"
     assert kitchen.at(late + timedelta(hours=12)) == []
     assert kitchen.at(late + timedelta(days=1)) == [("forecast", "2026-03-12")]
 
@@ -241,6 +267,7 @@ def test_17(kitchen: Kitchen) -> None:
     assert at(NOON) == []
     assert at(MIDNIGHT + timedelta(hours=1)) == []
     assert at(MIDNIGHT + timedelta(hours=2)) == [("estimated_prices", "2026-03-09")]
+    assert kitchen.cause() == "the time came for estimated_prices: newly_true(any_deps(late))"
     assert at(MIDNIGHT + timedelta(hours=3)) == []
     assert kitchen.make("prices", "2026-03-09") == []
     assert at(MIDNIGHT + timedelta(hours=5)) == []
@@ -269,8 +296,10 @@ def test_18(kitchen: Kitchen) -> None:
 
     kitchen.at(NOON)
     assert make("v1", passes=True) == [("ledger", "2026-03-08")]
+    assert kitchen.cause() == "bookings 2026-03-08 was materialized"
     assert make("v2", passes=False) == []
     assert make("v3", passes=True) == [("ledger", "2026-03-08")]
+    assert kitchen.cause() == "bookings 2026-03-08 was materialized"
 
 
 def test_19(kitchen: Kitchen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,6 +315,7 @@ def test_19(kitchen: Kitchen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (inbox / "2026-03-07.csv").write_text("a")
     made = kitchen.evaluate(NOON + timedelta(minutes=15))
     assert made == [("parcels", "2026-03-07"), ("parcels", "2026-03-08")]
+    assert kitchen.cause() == "partner/deliveries 2026-03-07..2026-03-08 were materialized"
 
 
 def test_20(kitchen: Kitchen) -> None:
@@ -310,6 +340,7 @@ def test_21(kitchen: Kitchen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "uploads").mkdir()
     (tmp_path / "uploads" / "a.csv").touch()
     assert kitchen.evaluate(NOON) == [("imported", "a")]
+    assert kitchen.cause() == "asked for by sensor new_uploads as 'a'"
     (tmp_path / "uploads" / "b.csv").touch()
     assert kitchen.evaluate(NOON + timedelta(seconds=30)) == [("imported", "b")]
     assert kitchen.cause() == "asked for by sensor new_uploads as 'b'"
@@ -326,8 +357,10 @@ def test_22(kitchen: Kitchen) -> None:
     assert kitchen.evaluate(NOON + timedelta(minutes=2)) == []
     kitchen.make("billed", "2026-03-07..2026-03-08")
     assert kitchen.evaluate(NOON + timedelta(minutes=4)) == [("reconciled", "2026-03-07")]
+    assert kitchen.cause() == "asked for by sensor both_sides"
     kitchen.make("shipped", "2026-03-08")
     assert kitchen.evaluate(NOON + timedelta(minutes=6)) == [("reconciled", "2026-03-08")]
+    assert kitchen.cause() == "asked for by sensor both_sides"
 
 
 def test_each_recipe_is_tried() -> None:

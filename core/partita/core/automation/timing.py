@@ -173,6 +173,8 @@ class StepTimes:
 
     def __init__(self, catalog: Catalog, step: StepKey, now: datetime, clocks: Mapping[AssetId, Clock]) -> None:
         members = catalog.steps[step]
+        self._catalog = catalog
+        self._key = members[0].key
         self._space = catalog.space(members[0].key, now)
         self._inner = time_of(self._space)
         self._now = now
@@ -199,9 +201,16 @@ class StepTimes:
         closed = self._inner.window_at(at).end + timedelta(seconds=lag_s)
         return closed if closed <= self._now else None
 
-    def last_tick(self, cron: str, tz: str) -> datetime | None:
+    def last_tick(self, at: int, cron: str, tz: str) -> datetime | None:
+        """A window that came after the cron fired last waits for the next time: at eight means at eight."""
         tick = _last_tick(cron, tz, self._now)
-        return None if tick is None or tick <= self._since else tick
+        return None if tick is None or tick <= self._since or not self._existed(at, tick) else tick
+
+    def _existed(self, at: int, then: datetime) -> bool:
+        if self._inner is None:
+            return True
+        earlier = time_of(self._catalog.space(self._key, then))
+        return earlier is not None and at < earlier.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +230,7 @@ class PartitionTimes:
         return self.step.closed_at(self.at, lag_s)
 
     def last_tick(self, cron: str, tz: str) -> datetime | None:
-        return self.step.last_tick(cron, tz)
+        return self.step.last_tick(self.at, cron, tz)
 
 
 def time_ordinal(space: PartitionSpace, ordinal: int) -> int:
