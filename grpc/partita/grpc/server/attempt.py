@@ -94,16 +94,19 @@ def _stopped(stop: Stop, said: pb.Finished | None) -> pb.Finished:
 
 
 class Source:
-    """A descriptor that is read whenever it has something, until its end."""
+    """A descriptor that is read whenever it has something, until its end; `paused`: not before `pause(False)`."""
 
-    def __init__(self, fd: int, deliver: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+    def __init__(
+        self, fd: int, deliver: Callable[[bytes], None], ended: Callable[[], None], *, paused: bool = False
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._fd = fd
         self._deliver = deliver
         self._ended = ended
-        self._paused = False
+        self._paused = paused
         os.set_blocking(fd, False)
-        self._loop.add_reader(fd, self._ready)
+        if not paused:
+            self._loop.add_reader(fd, self._ready)
 
     @property
     def open(self) -> bool:
@@ -171,9 +174,9 @@ class Attempt:
         return f"<Attempt {self.attempt_id} of {self._what} pid={self.pid} {state}>"
 
     def attach(self, channel: socket.socket, stdout_fd: int, stderr_fd: int) -> None:
-        """Begin to read. Takes over the descriptors and closes them at the end."""
+        """Take over the descriptors and close them at the end. They are read from `on_started` on: `started` comes first."""
         outputs = ((stdout_fd, pb.LogLine.STDOUT), (stderr_fd, pb.LogLine.STDERR))
-        self._sources.append(Source(channel.detach(), self._on_channel, self._maybe_finish))
+        self._sources.append(Source(channel.detach(), self._on_channel, self._maybe_finish, paused=True))
         for fd, stream in outputs:
             self._attach_output(fd, stream)
 
@@ -187,11 +190,12 @@ class Attempt:
             self._add_lines(stream, splitter.flush())
             self._maybe_finish()
 
-        self._sources.append(Source(fd, deliver, ended))
+        self._sources.append(Source(fd, deliver, ended, paused=True))
 
     def on_started(self, pid: int) -> None:
         """The process exists: its time begins."""
         self.pid = pid
+        self._pause_sources(False)
         self._add(pb.ExecuteEvent(started=pb.Started(pid=pid, at_us=time.time_ns() // 1000)))
         if self._timeout_s > 0:
             stop = Stop(StopCause.TIMED_OUT, f"{self._what} ran longer than its timeout of {self._timeout_s:g} s")
@@ -210,7 +214,8 @@ class Attempt:
         if self._stop is not None or self._exit is not None:
             return
         self._stop = stop
-        self._pause_sources(False)  # a child that waits for us to read could not hear SIGTERM
+        if self.pid:
+            self._pause_sources(False)  # a child that waits for us to read could not hear SIGTERM
         if self._grace_s > 0:
             self._send_signal(signal.SIGTERM)
             self._timers.append(self._loop.call_later(self._grace_s, self._send_signal, signal.SIGKILL))
