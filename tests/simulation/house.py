@@ -62,5 +62,5 @@ def settle_in(memory: MemoryStore) -> None:
         for n in ASSETS:  # one by one, so that the ids rise as the names do
             assert tx.define_assets(location, SNAPSHOT, [f"s{n}"]) == {f"s{n}": n}
         tx.activate_snapshot(location, SNAPSHOT)
-        rows = loaded([SENSOR, SCHEDULE], [], snapshot_id=SNAPSHOT, broken=(), now=tx.now())
+        rows = loaded([SENSOR, SCHEDULE], [], snapshot_id=SNAPSHOT, broken=(), now=tx.now(), position=None)
         tx.put_evaluators(location, rows)

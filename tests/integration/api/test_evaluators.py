@@ -33,7 +33,7 @@ def shop(world: Any) -> Any:
     with world.store.begin() as tx:
         ((location_id, snapshot_id),) = tx.lock_locations().items()
         world.pin = (location_id, snapshot_id)
-        rows = loaded(SPECS, [], snapshot_id=snapshot_id, broken=(), now=tx.now())
+        rows = loaded(SPECS, [], snapshot_id=snapshot_id, broken=(), now=tx.now(), position=None)
         tx.put_evaluators(location_id, rows)
         tx.put_triggerer(T1, "h", 1, 3600.0)
     return world

@@ -26,7 +26,14 @@ class Bench:
         with stage.store.begin() as tx:
             tx.put_evaluators(
                 stage.pin[0],
-                loaded(specs, tx.lock_evaluators_of(stage.pin[0]), snapshot_id=stage.pin[1], broken=(), now=tx.now()),
+                loaded(
+                    specs,
+                    tx.lock_evaluators_of(stage.pin[0]),
+                    snapshot_id=stage.pin[1],
+                    broken=(),
+                    now=tx.now(),
+                    position=None,
+                ),
             )
 
     def begin(self) -> list[Begun]:

@@ -117,7 +117,8 @@ def kitchen(request: pytest.FixtureRequest) -> Kitchen:
     with kitchen.stage.store.begin() as tx:
         location_id, snapshot_id = kitchen.stage.pin
         tx.put_evaluators(
-            location_id, loaded(snapshot.evaluators, [], snapshot_id=snapshot_id, broken=(), now=tx.now())
+            location_id,
+            loaded(snapshot.evaluators, [], snapshot_id=snapshot_id, broken=(), now=tx.now(), position=None),
         )
     return kitchen
 

@@ -38,6 +38,7 @@ def evaluators(w: World) -> Op:
             w.one(_INSTANTS),
             w.one(_INSTANTS),
             retired=w.maybe(0.2),
+            position=w.one([None, "1:0", "7:3"]),
         )
         for name in w.some(_NAMES)
     ]

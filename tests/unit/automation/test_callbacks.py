@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -27,8 +28,9 @@ T1 = TriggererId("t1")
 class Told:
     """A duty world with one callback, which was loaded before anything ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Callable[[World], None] = lambda world: None) -> None:
         self.world = World()
+        before(self.world)
         specs = [AssetSpec(key=asset_key(f"s{n}"), step=f"s{n}") for n in (1, 2, 3)]
         steps = tuple(StepSpec(id=one.step, assets=(one.key,), function="m:f") for one in specs)
         snapshot = Snapshot(location="loc", assets=tuple(specs), steps=steps, evaluators=(TELL,))
@@ -36,12 +38,12 @@ class Told:
         with self.world.memory.begin() as tx:
             self.location = tx.put_location("loc")
             self.version, _ = tx.put_snapshot(self.location, "v1", body=body, effective=body, kept=[])
-            rows = loaded([TELL], [], snapshot_id=SnapshotId(self.version), broken=(), now=tx.now())
+            _, here = tx.read_news(None, (), (), 0)
+            rows = loaded([TELL], [], snapshot_id=SnapshotId(self.version), broken=(), now=tx.now(), position=here)
             tx.put_evaluators(self.location, rows)
         stored = StoredSnapshot(self.location, "loc", SnapshotId(self.version), "v1", snapshot)
         self.catalog = Catalog([stored], {asset_key(f"s{n}"): AssetId(n) for n in (1, 2, 3)})
         register_triggerer(self.world.store, T1, host="h", pid=1, lease_s=1e6)
-        assert self.begin() is None, "of what ended before it was loaded it is not told"
 
     def active(self) -> Catalog:
         return self.catalog
@@ -70,6 +72,21 @@ def told() -> Told:
 
 def came(**more: Any) -> Came:
     return Came({"cursor": None, "skip": "", "versions": {}, "requests": [], "keys": [], "broke": "", **more})
+
+
+def test_it_is_told_of_what_ended_after_it_was_loaded_whoever_comes_late_to_evaluate_it(told: Told) -> None:
+    told.fail(1)
+    begun = told.begin()
+    assert begun is not None, "it was evaluated for the first time after that end"
+    assert [one["state"] for one in begun.given["tasks"]] == ["failed"]
+
+
+def test_of_what_ended_before_it_was_loaded_it_is_not_told() -> None:
+    def before(world: World) -> None:
+        world.launch(step(1))
+        world.finish(*(report(one, AttemptOutcome.FAILED) for one in world.start().values()))
+
+    assert Told(before).begin() is None
 
 
 def test_it_is_told_of_a_failure_after_all_retries_with_what_failed(told: Told) -> None:

@@ -53,7 +53,9 @@ class World:
             tx.activate_snapshot(self.location, self.version)
             ids = tx.define_assets(self.location, self.version, ["feed"])
             known = tx.lock_evaluators_of(self.location)
-            rows = loaded(specs, known, snapshot_id=SnapshotId(self.version), broken=broken, now=tx.now())
+            rows = loaded(
+                specs, known, snapshot_id=SnapshotId(self.version), broken=broken, now=tx.now(), position=None
+            )
             tx.put_evaluators(self.location, rows)
         stored = StoredSnapshot(self.location, "loc", SnapshotId(self.version), version, self.snapshot)
         self.catalog = Catalog([stored], {AssetKey(key): AssetId(one) for key, one in ids.items()})

@@ -7,7 +7,7 @@ schedule's `catch_up`. Failures wait longer each time; what a function asked for
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from partita.assets import EvaluatorSpec, count_fires, next_fires, previous_fires
@@ -88,11 +88,13 @@ def loaded(
     snapshot_id: SnapshotId,
     broken: Collection[str],
     now: datetime,
+    position: str | None,
 ) -> list[EvaluatorRow]:
     """What a version makes of the evaluators of its location. Those of modules that do not load stay with the version that
-    they have (law 8); those that it defines no more are retired, with their cursors."""
+    they have (law 8); those that it defines no more are retired, with their cursors. New ones are told of what happens from
+    `position` on, whenever they are evaluated first."""
     before = {one.name: one for one in known}
-    rows = [_row(spec, before.get(spec.name), snapshot_id, now) for spec in specs]
+    rows = [replace(_row(spec, before.get(spec.name), snapshot_id, now), position=position) for spec in specs]
     return [*rows, *_retired(known, {spec.name for spec in specs}, broken)]
 
 

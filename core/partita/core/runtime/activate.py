@@ -147,7 +147,8 @@ def _put_evaluators(tx: Tx, location_id: LocationId, candidate: Snapshot, snapsh
     if not known and not candidate.evaluators:
         return
     broken = {module.name for module in candidate.modules if not module.ok}
-    rows = loaded(candidate.evaluators, known, snapshot_id=snapshot_id, broken=broken, now=tx.now())
+    _, position = tx.read_news(None, (), (), 0)
+    rows = loaded(candidate.evaluators, known, snapshot_id=snapshot_id, broken=broken, now=tx.now(), position=position)
     tx.put_evaluators(location_id, rows)
 
 

@@ -32,8 +32,8 @@ class EvaluatorsTx(Protocol):
         """All of a location, retired ones too, by id. Waits."""
 
     def put_evaluators(self, location_id: LocationId, rows: Sequence[EvaluatorRow]) -> None:
-        """By name: makes those that are new; of the others everything that a version says, and nothing else. One that is not
-        retired any more goes on where it was."""
+        """By name: makes those that are new, at their position; of the others everything that a version says, and nothing else.
+        One that is not retired any more goes on where it was."""
 
     def due_evaluator_pins(self) -> list[QueuedPin]:
         """The versions of evaluators that are due and that nobody evaluates; `tasks` counts them. No lock."""

@@ -52,7 +52,8 @@ class Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorRow:
-    """What a loaded version says of one: made, or changed; its cursor stays."""
+    """What a loaded version says of one: made, or changed; its cursor stays. `position` is from where a new one is told of
+    events; None: from its first evaluation on."""
 
     name: str
     kind: str
@@ -61,6 +62,7 @@ class EvaluatorRow:
     tick_at: datetime | None
     due_at: datetime | None
     retired: bool = False
+    position: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

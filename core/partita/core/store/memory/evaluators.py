@@ -52,6 +52,7 @@ class EvaluatorsPart(MemoryPart):
                         "name": name,
                         **said,
                         **dict.fromkeys(_EMPTY),
+                        "position": one.position,
                         "failures": 0,
                         "token": 0,
                         "created_at": self._now,

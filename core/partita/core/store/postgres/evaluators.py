@@ -46,9 +46,10 @@ CHANGE_EVALUATORS = text(f"""
 """)
 
 INSERT_EVALUATORS = text(f"""
-    INSERT INTO evaluator (location_id, name, kind, snapshot_id, spec, tick_at, due_at, retired_at)
-    SELECT :location, u.name, u.kind, u.snapshot_id, u.spec, u.tick_at, u.due_at, CASE WHEN u.retired THEN now() END
+    INSERT INTO evaluator (location_id, name, kind, snapshot_id, spec, tick_at, due_at, retired_at, position)
+    SELECT :location, u.name, u.kind, u.snapshot_id, u.spec, u.tick_at, u.due_at, CASE WHEN u.retired THEN now() END, p.position
     FROM {_SAID}
+    JOIN unnest(CAST(:names AS text[]), CAST(:positions AS text[])) AS p(name, position) ON p.name = u.name
     WHERE NOT EXISTS (SELECT 1 FROM evaluator e WHERE e.location_id = :location AND e.name = u.name)
     ORDER BY u.name COLLATE "C"
 """)
@@ -171,7 +172,7 @@ class EvaluatorsPart(PostgresPart):
                 "retired": [one.retired for one in new],
             }
             if self._execute(CHANGE_EVALUATORS, **said) < len(new):
-                self._execute(INSERT_EVALUATORS, **said)
+                self._execute(INSERT_EVALUATORS, **said, positions=[one.position for one in new])
 
     def due_evaluator_pins(self) -> list[QueuedPin]:
         return [QueuedPin(*row) for row in self._rows(DUE_EVALUATOR_PINS)]
