@@ -138,6 +138,25 @@ def test_a_schedule_that_was_paused_goes_on_as_asked(shop: Any, client: httpx.Cl
     assert begun.passed_over == 0
 
 
+def test_a_schedule_catches_up_at_a_pace(shop: Any, client: httpx.Client, partita: Partita) -> None:
+    """S-024, S-201."""
+    assert partita("schedules", "pause", "morning")[0] == 0
+    sql(shop, "UPDATE evaluator SET tick_at = tick_at - interval '3 days', due_at = tick_at WHERE name = 'morning'")
+    morning = listed(client, "morning")["id"]
+    refused = client.post(f"/api/v1/evaluators/{morning}/resume", json={"catch_up": "latest", "pace": 1})
+    assert (refused.status_code, "at a pace" in refused.text) == (409, True)
+    code, out, err = partita("schedules", "resume", "morning", "--pace", "1", "--yes")
+    assert (code, err) == (0, ""), out
+    found = listed(client, "morning")
+    assert (found["state"], found["missed"], found["pace"]) == ("ok", 3, 1)
+    assert found["text"] == "catches up: 3 ticks to go, at most 1 run of it at a time"
+    request = {"selection": '"orders"', "partitions": '"2013-01-02"', "mode": ["all"]}
+    evaluate(shop, end=Came({"requests": [request]}), kind="schedule")
+    evaluate(shop, end=Came({"requests": [request]}), kind="schedule")
+    found = listed(client, "morning")
+    assert (found["missed"], found["last"]) == (2, "waits: 1 run of it active, and its pace is 1")
+
+
 def test_one_that_is_due_and_that_nobody_evaluates_says_so(shop: Any, client: httpx.Client) -> None:
     sql(shop, "UPDATE evaluator SET due_at = now() - interval '1 minute'; UPDATE triggerer SET state = 'gone'")
     assert "no triggerer runs" in listed(client, "files")["text"]

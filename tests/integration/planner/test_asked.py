@@ -194,3 +194,21 @@ def _later(bench: Bench) -> list[Begun]:
             return begun
         bench.due()
     raise AssertionError("nothing was told")
+
+
+def test_its_runs_count_for_its_pace_as_long_as_they_are_active(shop: Any) -> None:
+    """S-024: on both stores; runs that others asked for do not count."""
+    bench = Bench(shop, SENSOR)
+    shop.request("refunds", ("all",), partitions="2024-01-01")
+    bench.ask({"selection": '"orders"', "partitions": '"2024-01-01"'}, {"selection": '"region"', "partitions": '"EU"'})
+    (one,) = bench.begin()
+
+    def active() -> int:
+        with shop.store.begin() as tx:
+            return int(tx.active_of_evaluator(one.evaluator.id))
+
+    assert active() == 2, "requests that are to be planned"
+    assert bench.launch() == [1, 1]
+    assert active() == 2, "runs"
+    shop.settle()
+    assert active() == 0

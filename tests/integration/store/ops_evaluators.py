@@ -86,6 +86,7 @@ def evaluations(w: World) -> Op:
         w.one([None, w.text()]),
     )
     by, kept = w.one([None, w.text()]), w.one([1, 3, 500])
+    marks: dict[int, tuple[Any, int | None]] = {1: (None, None), 3: ("latest", None), 500: ("all", 3)}
 
     def write(tx: Tx) -> Any:
         if tx.lock_evaluator(one) is not None:
@@ -95,8 +96,10 @@ def evaluations(w: World) -> Op:
     def finish(tx: Tx) -> None:
         tx.end_evaluation(end, kept=kept)
 
-    def pause(tx: Tx) -> None:
+    def pause(tx: Tx) -> int:
         tx.pause_evaluator(one, by)
+        tx.catch_up_evaluator(one, *marks[kept])
+        return tx.active_of_evaluator(one)
 
     def news(tx: Tx) -> int:
         # Only that it is answered: what is final depends on all that runs in the cluster. (Compared in test_news.py.)

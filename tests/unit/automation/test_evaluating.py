@@ -16,14 +16,21 @@ from tests.simulation.crashing import Counting, Crash
 from tests.unit.duties.duty_world import Clock
 
 from partita.assets import AssetKey, AssetSpec, Daily, EvaluatorSpec, Snapshot, canonical_json, next_fires, to_spec
-from partita.core.automation.evaluating import Begun, Broke, Came, begin, conclude
+from partita.core.automation.evaluating import PACE_POLL_S, Begun, Broke, Came, begin, conclude
 from partita.core.catalog import Catalog, StoredSnapshot
 from partita.core.decide.evaluators import loaded
+from partita.core.duties.evaluators import EvaluatorRefused, pause, resume
 from partita.core.duties.waits import register_triggerer, sweep_triggerers
 from partita.core.store.memory import MemoryStore
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, LocationId, SnapshotId
-from partita.core.store.values_evaluators import EvaluationOutcome, EvaluatorUpdate
+from partita.core.store.values_evaluators import (
+    AskedState,
+    AskedUpdate,
+    EvaluationOutcome,
+    EvaluatorId,
+    EvaluatorUpdate,
+)
 from partita.core.store.values_waits import TriggererId
 
 T = TypeVar("T")
@@ -268,3 +275,68 @@ def test_nothing_is_evaluated_while_it_is_paused_and_what_a_dead_call_held_is_fr
         tx.write_evaluator(EvaluatorUpdate(begun.evaluator.id, None, None, None, tx.now(), 0))
         tx.pause_evaluator(begun.evaluator.id, "ada")
     assert world.begin() == []
+
+
+def _resumed(world: World, **how: Any) -> None:
+    """Paused for four hours, and resumed so."""
+    one = EvaluatorId(world.row("hourly")["id"])
+    pause(world.store, one, who="ada")
+    world.clock.forward(4 * 3600 + 1800)
+    resume(world.store, one, who="ada", **how)
+
+
+@pytest.mark.parametrize("declared", ["none", "latest", "all"])
+@pytest.mark.parametrize(("asked", "ticks"), [("all", [1, 2, 3, 4]), ("latest", [4]), ("none", [])])
+def test_a_persons_word_on_missed_ticks_goes_before_the_declaration(
+    declared: Any, asked: Any, ticks: list[int]
+) -> None:
+    world = World(HOURLY.model_copy(update={"catch_up": declared}))
+    _resumed(world, catch_up=asked)
+    while begun := world.begin():
+        conclude(world.store, world, begun[0], answer(begun[0]))
+    found = [datetime.fromisoformat(row["request"]["tags"]["tick"]) for row in world.rows("asked")]
+    assert [(one - datetime(2026, 1, 1, tzinfo=UTC)) // timedelta(hours=1) for one in found] == ticks
+    assert (world.row("hourly")["catch_up"], world.row("hourly")["pace"]) == (None, None), "it has caught up"
+
+
+def test_missed_ticks_go_at_a_pace() -> None:
+    """S-024: of what they asked for no more than so many are active, and the next tick sees what has ended."""
+    world = World(HOURLY)
+    _resumed(world, catch_up="all", pace=2)
+    done: list[datetime | None] = []
+
+    def evaluate() -> None:
+        while begun := world.begin():
+            done.append(begun[0].tick)
+            conclude(world.store, world, begun[0], answer(begun[0]))
+
+    evaluate()
+    assert len(done) == 2, "two requests are open"
+    assert world.row("hourly")["detail"] == {"active": 2, "pace": 2}
+    world.clock.forward(PACE_POLL_S)
+    evaluate()
+    assert len(done) == 2
+    with world.store.begin() as tx:
+        (first, *_) = tx.take_asked_skip(10)
+        tx.end_asked([AskedUpdate(first.id, AskedState.NOTHING)])
+    evaluate()
+    assert len(done) == 2, "it looks again in a moment"
+    world.clock.forward(PACE_POLL_S)
+    evaluate()
+    assert len(done) == 3
+    with world.store.begin() as tx:
+        tx.end_asked([AskedUpdate(one.id, AskedState.NOTHING) for one in tx.take_asked_skip(10)])
+    world.clock.forward(PACE_POLL_S)
+    evaluate()
+    assert done == sorted(next_fires("0 * * * *", "Europe/Berlin", datetime(2026, 1, 1, tzinfo=UTC), 4))
+    assert (world.row("hourly")["catch_up"], world.row("hourly")["pace"]) == (None, None), "and is on its own again"
+
+
+@pytest.mark.parametrize(("spec", "how"), [(COUNTER, {}), (HOURLY, {"catch_up": "latest"})])
+def test_a_pace_is_for_all_missed_ticks_of_a_schedule(spec: EvaluatorSpec, how: Any) -> None:
+    world = World(spec)
+    one = EvaluatorId(world.row(spec.name)["id"])
+    pause(world.store, one, who="ada")
+    with pytest.raises(EvaluatorRefused, match="no ticks to evaluate at a pace"):
+        resume(world.store, one, who="ada", pace=4, **how)
+    assert world.row(spec.name)["paused_at"] is not None

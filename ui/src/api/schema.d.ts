@@ -2957,11 +2957,14 @@ export interface components {
         };
         /**
          * EvaluatorResume
-         * @description Which ticks that passed meanwhile are evaluated; null: as the schedule itself says.
+         * @description Which ticks that passed meanwhile are evaluated; null: as the schedule itself says. With a `pace` all of them in turn, each
+         *     while fewer than so many of the runs that the schedule asked for are active.
          */
         EvaluatorResume: {
             /** Catch Up */
             catch_up?: ("none" | "latest" | "all") | null;
+            /** Pace */
+            pace?: number | null;
             /**
              * Reason
              * @default
@@ -2972,7 +2975,8 @@ export interface components {
          * EvaluatorView
          * @description `state` is one of ok, failing, running, paused, waiting (due, and nobody is there to evaluate it), retired; `text` says
          *     more. `next_at` is null while it is paused or retired; `ticks` are the next ticks of a schedule, and `clock_changes` those of
-         *     them whose local day has a clock change. `missed` ticks have passed since it was paused.
+         *     them whose local day has a clock change. `missed` ticks have passed since it was paused, or
+         *     are still to be caught up with: at most `pace` runs at a time, if that was asked for.
          */
         EvaluatorView: {
             /** About */
@@ -3010,6 +3014,8 @@ export interface components {
             next_at: string | null;
             /** Owner */
             owner: string | null;
+            /** Pace */
+            pace: number | null;
             /** State */
             state: string;
             /** Text */

@@ -40,6 +40,10 @@ KEPT = 500
 """The history of an evaluator: what its last so many evaluations asked for, or why they failed."""
 
 
+PACE_POLL_S = 5.0
+"""How often a schedule that catches up at a pace looks whether a run of it has ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """An evaluation that this process has begun. `given` is for user code; `tick` that of a schedule, for which `passed_over`
@@ -131,7 +135,10 @@ def _begin(store: Store, catalogs: ActiveCatalog, one: Evaluator) -> Begun | Non
 def _hand(tx: Tx, *, catalog: Catalog, begun: Begun) -> Begun | None:
     one, spec, now = begun.evaluator, begun.known_spec, tx.now()
     if one.tick_at is not None:
-        tick, passed = tick_now(spec, one.tick_at, now)
+        if (active := _too_many(tx, one)) is not None:
+            _stand_back(tx, begun, now, active)
+            return None
+        tick, passed = tick_now(spec, one.tick_at, now, catch_up=one.catch_up)
         begun = replace(begun, tick=tick, passed_over=passed)
         if tick is None:
             _pass_over(tx, begun, now)
@@ -142,6 +149,25 @@ def _hand(tx: Tx, *, catalog: Catalog, begun: Begun) -> Begun | None:
         _rest(tx, begun, now)
         return None
     return begun
+
+
+def _too_many(tx: Tx, one: Evaluator) -> int | None:
+    """How many of its runs are active, when its pace allows no more."""
+    if one.pace is None:
+        return None
+    active = tx.active_of_evaluator(one.id)
+    return active if active >= one.pace else None
+
+
+def _stand_back(tx: Tx, begun: Begun, now: datetime, active: int) -> None:
+    """The next missed tick waits for an end: it is evaluated in the state that it finds then."""
+    one = tx.lock_evaluator(begun.evaluator.id)
+    if one is None or not _ours(one, begun.evaluator):
+        return
+    due_at = now + timedelta(seconds=PACE_POLL_S)
+    tx.write_evaluator(EvaluatorUpdate(one.id, one.cursor, one.position, one.tick_at, due_at, one.failures))
+    detail = {"active": active, "pace": one.pace}
+    tx.end_evaluation(EvaluationEnd(one.id, one.token, EvaluationOutcome.NOTHING, detail=detail), kept=KEPT)
 
 
 def _rest(tx: Tx, begun: Begun, now: datetime) -> None:
@@ -255,6 +281,8 @@ def _write(tx: Tx, one: Evaluator, begun: Begun, now: datetime, cursor: str | No
     due = due_after(begun.known_spec, now, tick=begun.tick)
     due_at = now if len(begun.given.get("tasks", ())) == MOST_TASKS else due.due_at  # there are more to tell of
     tx.write_evaluator(EvaluatorUpdate(one.id, cursor, begun.position or one.position, due.tick_at, due_at, 0))
+    if one.catch_up is not None and (due.tick_at is None or due.tick_at > now):
+        tx.catch_up_evaluator(one.id, None, None)
 
 
 def _outcome(detail: Mapping[str, Any]) -> EvaluationOutcome:

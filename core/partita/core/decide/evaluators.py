@@ -38,15 +38,18 @@ def first_due(spec: EvaluatorSpec, now: datetime) -> Due:
     return Due(fire, fire if spec.kind == "schedule" else None)
 
 
-def tick_now(spec: EvaluatorSpec, tick_at: datetime, now: datetime) -> tuple[datetime | None, int]:
+def tick_now(
+    spec: EvaluatorSpec, tick_at: datetime, now: datetime, *, catch_up: CatchUp | None = None
+) -> tuple[datetime | None, int]:
     """Which tick is evaluated, when `tick_at` came next and it is `now`; and how many are passed over for it. None: none of
-    those that passed."""
-    if spec.catch_up == "all":
+    those that passed. `catch_up` is a person's word, in place of the schedule's own."""
+    policy = catch_up or spec.catch_up
+    if policy == "all":
         return tick_at, 0
     last = _last(spec, now)
     latest = tick_at if last is None or last < tick_at else last
     passed = 0 if latest == tick_at else _count(spec, tick_at, latest)
-    if spec.catch_up == "none" and (now - latest).total_seconds() > LATE_S:
+    if policy == "none" and (now - latest).total_seconds() > LATE_S:
         return None, passed + 1
     return latest, passed
 

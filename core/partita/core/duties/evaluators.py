@@ -73,18 +73,35 @@ def pause(store: Store, evaluator_id: EvaluatorId, *, who: str, reason: str = ""
 
 
 def resume(
-    store: Store, evaluator_id: EvaluatorId, *, who: str, catch_up: CatchUp | None = None, reason: str = ""
+    store: Store,
+    evaluator_id: EvaluatorId,
+    *,
+    who: str,
+    catch_up: CatchUp | None = None,
+    pace: int | None = None,
+    reason: str = "",
 ) -> None:
     """It is evaluated again. `catch_up` says which ticks that passed meanwhile are: none, the latest, or all of them in turn
-    (None: as the schedule itself says). Raises EvaluatorRefused."""
+    (None: as the schedule itself says). With a `pace` a tick of all of them is evaluated while fewer than so many of the runs
+    that the schedule asked for are active. Raises EvaluatorRefused."""
 
     def work(tx: Tx, one: Evaluator) -> None:
         if not one.paused:
             raise EvaluatorRefused(f"{one.kind} {one.name!r} is not paused", rule="what is paused is resumed")
+        chosen = catch_up or spec_of(one.spec).catch_up
+        if pace is not None and (one.kind != "schedule" or chosen != "all"):
+            raise EvaluatorRefused(
+                f"{one.kind} {one.name!r} has no ticks to evaluate at a pace",
+                rule="a pace is for all the ticks of a schedule that passed while it was paused",
+                fix="leave the pace out" if one.kind != "schedule" else "ask for all of them: catch_up='all'",
+            )
         tx.pause_evaluator(one.id, None)
-        due = _after_pause(one, catch_up, tx.now())
+        now = tx.now()
+        due = _after_pause(one, catch_up, now)
         tx.write_evaluator(_update(one, due))
-        _record(tx, one, "resume", who, reason, catch_up=catch_up)
+        behind = due.tick_at is not None and due.tick_at <= now
+        tx.catch_up_evaluator(one.id, chosen if behind else None, pace if behind else None)
+        _record(tx, one, "resume", who, reason, catch_up=catch_up, **({} if pace is None else {"pace": pace}))
 
     _change(store, evaluator_id, work)
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from partita.assets.condition_specs import CatchUp
     from partita.core.store.values_definitions import QueuedPin
     from partita.core.store.values_evaluators import (
         Asked,
@@ -58,6 +59,12 @@ class EvaluatorsTx(Protocol):
 
     def pause_evaluator(self, evaluator_id: EvaluatorId, by: str | None) -> None:
         """Nobody evaluates it until it is resumed (`by` None). What runs ends and counts."""
+
+    def catch_up_evaluator(self, evaluator_id: EvaluatorId, catch_up: CatchUp | None, pace: int | None) -> None:
+        """Which of the ticks that passed count, and how many of its runs may be active meanwhile. None: it has caught up."""
+
+    def active_of_evaluator(self, evaluator_id: EvaluatorId) -> int:
+        """The runs under way that it asked for, and its requests that are still to be planned. No lock."""
 
     def end_evaluation(self, end: EvaluationEnd, *, kept: int) -> None:
         """Notes how the last evaluation ended; unless it came to nothing also in the history, of which those of the last `kept`

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NewType
 
+from partita.assets.condition_specs import CatchUp
 from partita.core.store.values_ids import LocationId, RunId, SnapshotId
 
 EvaluatorId = NewType("EvaluatorId", int)
@@ -31,7 +32,8 @@ class AskedState(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Evaluator:
     """One evaluated function. `token` rises with each evaluation; `triggerer_id` is who evaluates it now. `tick_at` is the
-    tick of a schedule that comes next, `failures` how many evaluations failed in a row."""
+    tick of a schedule that comes next, `failures` how many evaluations failed in a row. `catch_up` and `pace` are a person's
+    word on the ticks that passed while it was paused, until it has caught up."""
 
     id: EvaluatorId
     location_id: LocationId
@@ -48,6 +50,8 @@ class Evaluator:
     triggerer_id: str | None
     paused: bool
     retired: bool
+    catch_up: CatchUp | None = None
+    pace: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

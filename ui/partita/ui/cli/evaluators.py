@@ -125,6 +125,10 @@ def _commands(kind: str, word: str) -> typer.Typer:
             str | None,
             typer.Option("--catch-up", help="Of ticks that passed: none, latest, or all. Default: as declared."),
         ] = None,
+        pace: Annotated[
+            int | None,
+            typer.Option("--pace", min=1, help="All of them, while at most so many runs of it are active at a time."),
+        ] = None,
         reason: o.Why = "",
         yes: o.Yes = False,
         as_json: o.Json = False,
@@ -134,11 +138,13 @@ def _commands(kind: str, word: str) -> typer.Typer:
         from partita.ui.cli.session import session
 
         output = Output(json=as_json)
-        change = EvaluatorResume.model_validate({"catch_up": catch_up, "reason": reason})
+        if pace is not None:
+            catch_up = catch_up or "all"
+        change = EvaluatorResume.model_validate({"catch_up": catch_up, "pace": pace, "reason": reason})
         with session() as opened:
             shown = opened.services.evaluators.named(kind, name)
             if shown.missed:
-                output.confirm(_caught_up(shown, catch_up), yes=yes)
+                output.confirm(_caught_up(shown, catch_up, pace), yes=yes)
             found = opened.services.evaluators.resume(shown.id, change)
         output.value(found) if as_json else output.say(f"Resumed. Next: {_next(found)}")
 
@@ -151,7 +157,7 @@ def _of(kind: str) -> str:
     return COMMANDS[kind]
 
 
-def _caught_up(one: EvaluatorView, catch_up: str | None) -> str:
+def _caught_up(one: EvaluatorView, catch_up: str | None, pace: int | None) -> str:
     ticks = f"{one.missed:,} {'tick has' if one.missed == 1 else 'ticks have'} passed since it was paused"
     what = {
         "none": "none of them is evaluated",
@@ -159,6 +165,8 @@ def _caught_up(one: EvaluatorView, catch_up: str | None) -> str:
         "all": "each is evaluated in turn",
         None: "they go by its catch_up",
     }[catch_up]
+    if pace is not None:
+        what += f", while at most {pace} {'run' if pace == 1 else 'runs'} of it {'is' if pace == 1 else 'are'} active"
     return f"{ticks}: {what}. Resume {one.name}?"
 
 

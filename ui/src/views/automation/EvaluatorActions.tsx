@@ -9,13 +9,19 @@ import { Confirm } from "../Confirm";
 import { EVALUATOR_KINDS, evaluatorCommand } from "./words";
 
 type Verb = "run" | "pause" | "resume" | "cursor";
-type CatchUp = "default" | "none" | "latest" | "all";
+type CatchUp = "default" | "none" | "latest" | "all" | "paced";
 
-const CATCH_UP: Record<CatchUp, string> = {
-  default: "As it is declared",
-  none: "Evaluate none",
-  latest: "Evaluate the latest",
-  all: "Evaluate each in turn",
+const PACE = 4;
+const CATCH_UP: Record<CatchUp, { label: string; asks: { catch_up: string | null; pace?: number }; cli: string }> = {
+  default: { label: "As it is declared", asks: { catch_up: null }, cli: "" },
+  none: { label: "Evaluate none", asks: { catch_up: "none" }, cli: " --catch-up none" },
+  latest: { label: "Evaluate the latest", asks: { catch_up: "latest" }, cli: " --catch-up latest" },
+  all: { label: "Evaluate each in turn", asks: { catch_up: "all" }, cli: " --catch-up all" },
+  paced: {
+    label: `Each in turn, ${PACE} of its runs at a time`,
+    asks: { catch_up: "all", pace: PACE },
+    cli: ` --pace ${PACE}`,
+  },
 };
 
 /** A schedule is evaluated at its ticks alone: there is something to hasten only while one of them failed or waits. */
@@ -103,7 +109,6 @@ function Pause({ one, onClose }: Props) {
 
 function Resume({ one, onClose }: Props) {
   const [catchUp, setCatchUp] = useState<CatchUp>("default");
-  const chosen = catchUp === "default" ? null : catchUp;
   const missed =
     one.missed > 0
       ? `${plural(one.missed, "tick")} passed since it was paused.`
@@ -115,9 +120,9 @@ function Resume({ one, onClose }: Props) {
       label={`Resume ${one.name}`}
       sentence={missed}
       keep="Keep it paused"
-      cli={`${evaluatorCommand(one, "resume")}${chosen ? ` --catch-up ${chosen}` : ""}`}
+      cli={`${evaluatorCommand(one, "resume")}${CATCH_UP[catchUp].cli}`}
       testid="resume-evaluator"
-      onDo={(reason) => post(`/evaluators/${one.id}/resume`, { catch_up: chosen, reason })}
+      onDo={(reason) => post(`/evaluators/${one.id}/resume`, { ...CATCH_UP[catchUp].asks, reason })}
       onClose={onClose}
     >
       {one.missed > 0 && (
@@ -131,7 +136,7 @@ function Resume({ one, onClose }: Props) {
                 checked={catchUp === choice}
                 onChange={() => setCatchUp(choice)}
               />
-              {CATCH_UP[choice]}
+              {CATCH_UP[choice].label}
             </label>
           ))}
         </fieldset>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from partita.assets.condition_specs import CatchUp
 from partita.core.store.encode import as_stored, clean_text, optional_text
 from partita.core.store.memory.base import MemoryPart, distinct
 from partita.core.store.memory.tables import Row
@@ -123,6 +124,16 @@ class EvaluatorsPart(MemoryPart):
         if evaluator_id in self._db.evaluator:
             at = None if by is None else self._now
             self._db.evaluator.change(evaluator_id, paused_by=optional_text(by), paused_at=at)
+
+    def catch_up_evaluator(self, evaluator_id: EvaluatorId, catch_up: CatchUp | None, pace: int | None) -> None:
+        if evaluator_id in self._db.evaluator:
+            self._db.evaluator.change(evaluator_id, catch_up=catch_up, pace=pace)
+
+    def active_of_evaluator(self, evaluator_id: EvaluatorId) -> int:
+        causes = [row["cause"] for row in self._db.run if row["state"] == "running"]
+        planned = [one for one in causes if one.get("evaluator") == evaluator_id]
+        asked = [row for row in self._db.asked if row["state"] == "open" and row["evaluator_id"] == evaluator_id]
+        return len(planned) + len(asked)
 
     def end_evaluation(self, end: EvaluationEnd, *, kept: int) -> None:
         row = self._db.evaluator.get(end.evaluator_id)
@@ -255,13 +266,14 @@ class EvaluatorsPart(MemoryPart):
 
 _EMPTY = (
     "cursor", "position", "triggerer_id", "started_at", "ended_at", "outcome", "error", "detail", "paused_by", "paused_at",
+    "catch_up", "pace",
 )  # fmt: skip
 
 
 def _evaluator(row: Row) -> Evaluator:
     names = (
         "id", "location_id", "name", "kind", "snapshot_id", "spec", "cursor", "position", "tick_at", "due_at", "failures",
-        "token", "triggerer_id",
+        "token", "triggerer_id", "catch_up", "pace",
     )  # fmt: skip
     return Evaluator(
         **{name: row[name] for name in names},

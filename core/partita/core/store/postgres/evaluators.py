@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from partita.assets.condition_specs import CatchUp
 from partita.core.store.encode import clean_text, optional_json, optional_text, to_json
 from partita.core.store.postgres.base import PostgresPart, ordered
 from partita.core.store.sql import text
@@ -27,7 +28,7 @@ from partita.core.store.values_ids import AssetId, LocationId, SnapshotId
 from partita.core.store.values_waits import TriggererId
 
 _COLUMNS = """e.id, e.location_id, e.name, e.kind, e.snapshot_id, e.spec, e.cursor, e.position, e.tick_at, e.due_at, e.failures,
-    e.token, e.triggerer_id, e.paused_at IS NOT NULL, e.retired_at IS NOT NULL"""
+    e.token, e.triggerer_id, e.paused_at IS NOT NULL, e.retired_at IS NOT NULL, e.catch_up, e.pace"""
 
 LOCK_EVALUATORS_OF = text(f"""
     SELECT {_COLUMNS} FROM evaluator e WHERE e.location_id = :location ORDER BY e.id FOR UPDATE
@@ -100,6 +101,14 @@ WRITE_EVALUATOR = text("""
 PAUSE_EVALUATOR = text("""
     UPDATE evaluator SET paused_by = :by, paused_at = CASE WHEN CAST(:by AS text) IS NULL THEN NULL ELSE now() END
     WHERE id = :id
+""")
+
+CATCH_UP_EVALUATOR = text("UPDATE evaluator SET catch_up = :catch_up, pace = :pace WHERE id = :id")
+
+# Both are few: what is open has a partial index each.
+ACTIVE_OF_EVALUATOR = text("""
+    SELECT (SELECT count(*) FROM run WHERE state = 'running' AND cause ->> 'evaluator' = CAST(CAST(:id AS bigint) AS text))
+         + (SELECT count(*) FROM asked WHERE state = 'open' AND evaluator_id = :id)
 """)
 
 END_EVALUATION = text("""
@@ -220,6 +229,13 @@ class EvaluatorsPart(PostgresPart):
 
     def pause_evaluator(self, evaluator_id: EvaluatorId, by: str | None) -> None:
         self._execute(PAUSE_EVALUATOR, id=evaluator_id, by=optional_text(by))
+
+    def catch_up_evaluator(self, evaluator_id: EvaluatorId, catch_up: CatchUp | None, pace: int | None) -> None:
+        self._execute(CATCH_UP_EVALUATOR, id=evaluator_id, catch_up=catch_up, pace=pace)
+
+    def active_of_evaluator(self, evaluator_id: EvaluatorId) -> int:
+        ((active,),) = self._rows(ACTIVE_OF_EVALUATOR, id=evaluator_id)
+        return int(active)
 
     def end_evaluation(self, end: EvaluationEnd, *, kept: int) -> None:
         told = {

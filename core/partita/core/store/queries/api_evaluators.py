@@ -7,6 +7,7 @@ from partita.core.store.sql import text
 # `served`: a live server has the version whose code is to be called.
 _EVALUATOR = """e.id, l.name AS location, e.name, e.kind, e.spec, e.cursor, e.tick_at, e.due_at, e.failures, e.token,
     e.triggerer_id, e.started_at, e.ended_at, e.outcome, e.error, e.detail, e.paused_by, e.paused_at, e.retired_at,
+    e.catch_up, e.pace,
     EXISTS (SELECT 1 FROM code_server c WHERE c.location_id = e.location_id AND c.lease_expires_at > now()
             AND c.versions ? s.hash) AS served
     FROM evaluator e JOIN location l ON l.id = e.location_id JOIN snapshot s ON s.id = e.snapshot_id"""

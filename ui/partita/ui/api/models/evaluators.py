@@ -16,7 +16,8 @@ CatchUpName = Literal["none", "latest", "all"]
 class EvaluatorView(Model):
     """`state` is one of ok, failing, running, paused, waiting (due, and nobody is there to evaluate it), retired; `text` says
     more. `next_at` is null while it is paused or retired; `ticks` are the next ticks of a schedule, and `clock_changes` those of
-    them whose local day has a clock change. `missed` ticks have passed since it was paused."""
+    them whose local day has a clock change. `missed` ticks have passed since it was paused, or
+    are still to be caught up with: at most `pace` runs at a time, if that was asked for."""
 
     id: int
     location: str
@@ -34,6 +35,7 @@ class EvaluatorView(Model):
     ticks: list[datetime]
     clock_changes: list[datetime]
     missed: int
+    pace: int | None
     last_at: datetime | None
     last_ms: float | None
     last: str
@@ -91,6 +93,8 @@ class EvaluatorCursor(EvaluatorChange):
 
 
 class EvaluatorResume(EvaluatorChange):
-    """Which ticks that passed meanwhile are evaluated; null: as the schedule itself says."""
+    """Which ticks that passed meanwhile are evaluated; null: as the schedule itself says. With a `pace` all of them in turn, each
+    while fewer than so many of the runs that the schedule asked for are active."""
 
     catch_up: CatchUpName | None = None
+    pace: int | None = Field(default=None, ge=1, le=10_000)

@@ -104,6 +104,7 @@ class EvaluatorService:
             EvaluatorId(evaluator_id),
             who=self._backend.who,
             catch_up=change.catch_up,
+            pace=change.pace,
             reason=change.reason,
         )
         return self._told(evaluator_id)
@@ -123,7 +124,10 @@ def _view(row: Row, at: datetime, live: int) -> EvaluatorView:
     idle = state in ("paused", "retired")
     ticks = _ticks(spec, row["tick_at"], at)
     took = None if row["ended_at"] is None or row["started_at"] is None else row["ended_at"] - row["started_at"]
-    paused = row["paused_at"] is not None and row["tick_at"] is not None
+    behind = row["tick_at"] is not None and (row["paused_at"] is not None or row["catch_up"] == "all")
+    waiting = len(missed(spec, row["tick_at"], at, _MISSED)) if behind else 0
+    if state == "ok" and waiting:
+        told = f"catches up: {plural(waiting, 'tick')} to go{_pace_text(row['pace'])}"
     return EvaluatorView(
         id=row["id"],
         location=row["location"],
@@ -140,7 +144,8 @@ def _view(row: Row, at: datetime, live: int) -> EvaluatorView:
         next_at=None if idle else row["due_at"],
         ticks=ticks,
         clock_changes=clock_changes(spec.tz or "UTC", ticks),
-        missed=len(missed(spec, row["tick_at"], at, _MISSED)) if paused else 0,
+        missed=waiting,
+        pace=row["pace"],
         last_at=row["ended_at"],
         last_ms=None if took is None or took < timedelta(0) else took.total_seconds() * 1000,
         last=_came(row["outcome"], row["detail"], row["error"]),
@@ -169,6 +174,10 @@ def _state(row: Row, at: datetime, live: int) -> tuple[str, str]:
     if row["due_at"] is None:
         return "ok", "its cron fires no more"
     return "ok", ""
+
+
+def _pace_text(pace: int | None) -> str:
+    return "" if pace is None else f", at most {plural(pace, 'run')} of it at a time"
 
 
 def _period(every_s: float) -> str:
@@ -206,6 +215,8 @@ def _came(outcome: str | None, detail: Mapping[str, Any] | None, error: str | No
     words += (
         [f"{plural(said['passed_over'], 'tick')} passed over"] if said.get("passed_over") and "skip" not in said else []
     )
+    if "pace" in said:
+        return f"waits: {plural(said['active'], 'run')} of it active, and its pace is {said['pace']}"
     return ", ".join(words) or str(said.get("skip") or "nothing")
 
 
