@@ -8,6 +8,7 @@ S-068). A failed load never retires an asset; only a successful load of a versio
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -65,10 +66,14 @@ class LocationSync:
         self._follows: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._connected: dict[str, set[str]] = {}
         self._behind: set[str] = set()
+        self._met: set[tuple[str, str]] = set()
+        """Servers whose first word was heard, or that did not answer."""
+        self._met_more = asyncio.Condition()
         self._stopping = False
 
     async def run(self) -> None:
         self._stopping = False
+        self._met.clear()
         await self._db(self._declare)
         try:
             while True:
@@ -80,6 +85,7 @@ class LocationSync:
                     self._follows[pair] = asyncio.create_task(self._follow(*pair), name=f"follow {pair[1]}")
                 for pair in self._follows.keys() - wanted:
                     self._follows.pop(pair).cancel()
+                    await self._forget_met(pair)
                 await asyncio.sleep(_LOOK_S)  # announcements are files of other processes
         finally:
             self._stopping = True
@@ -143,6 +149,7 @@ class LocationSync:
                 except Exception:  # one server that says what we cannot use must not go unfollowed for ever
                     log.exception("location %s: what the server at %s says cannot be used", location, address)
                     pause_s = _AFTER_NONSENSE_S
+                await self._meet(location, address)
                 if renewal is not None:
                     renewal.cancel()
                     renewal = None
@@ -172,6 +179,9 @@ class LocationSync:
         problem = status.error
         if status.active_version:
             standing = await self._db(partial(self._standing, location, status.active_version, first=first))
+            if first and standing is _Standing.WANTED:
+                await self._meet_others(location, address)
+                standing = await self._db(partial(self._standing, location, status.active_version, first=first))
             self._note_standing(location, address, status, standing)
             if standing is _Standing.WANTED:
                 try:
@@ -182,9 +192,30 @@ class LocationSync:
                     problem = str(error)
         versions = [one.version for one in status.versions if one.accepts_new]
         await self._db(partial(self._put_server, location, address, status.server_id, versions))
+        await self._meet(location, address)
         state = _state(status, problem)
         await self._db(partial(self._set_state, location, state, problem or None, status))
         self._hub.wake([Channel.QUEUED, Channel.EVENT])
+
+    async def _meet_others(self, location: str, address: str) -> None:
+        """Until all other servers of the location have been heard once: while no scheduler was there their leases ended, and the
+        one that has the active version may be slower to answer than this one (S-068)."""
+        await self._meet(location, address)  # first, for others wait for this one
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LEASE_S), self._met_more:
+                await self._met_more.wait_for(
+                    lambda: all(pair in self._met for pair in self._follows if pair[0] == location)
+                )
+
+    async def _meet(self, location: str, address: str) -> None:
+        async with self._met_more:
+            self._met.add((location, address))
+            self._met_more.notify_all()
+
+    async def _forget_met(self, pair: tuple[str, str]) -> None:
+        async with self._met_more:
+            self._met.discard(pair)
+            self._met_more.notify_all()
 
     async def _renew(self, location: str, address: str, server_id: str, client: CodeLocationClient) -> None:
         while True:
