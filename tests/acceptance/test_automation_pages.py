@@ -188,6 +188,31 @@ def test_a_needed_param_is_asked_for_and_a_large_launch_warns(watched: Watched) 
     expect(warning).to_have_count(0)
 
 
+def test_a_plan_is_kept_as_a_job_with_its_params_tags_and_limit(watched: Watched, deployment: Deployed) -> None:
+    """Issue 4 (named jobs): what is kept is what was shown, with the next ticks before it is kept."""
+    page = watched.page("/plan?selection=mart/customer&mode=all&as=run&params=%7B%22customer%22%3A%22acme%22%7D")
+    page.get_by_test_id("apply-params").click()
+    page.get_by_test_id("run-tags").fill("team=ops")
+    page.get_by_test_id("max-active").fill("2")
+    page.get_by_test_id("keep-job").click()
+    page.get_by_test_id("job-name").fill("kept")
+    page.get_by_test_id("job-cron").fill("30 6 * * 1-5")
+    page.get_by_test_id("job-tz").fill("Europe/Berlin")
+    page.get_by_test_id("preview-job").click()
+    expect(page.get_by_test_id("keep-job-preview")).to_contain_text("at 30 6 * * 1-5 in Europe/Berlin")
+    expect(page.get_by_test_id("ticks").get_by_role("listitem")).to_have_count(5)
+    page.get_by_test_id("max-active").fill("3")
+    expect(page.get_by_test_id("confirm-keep-job")).to_have_count(0)  # it would be another than the one that was shown
+    page.get_by_test_id("preview-job").click()
+    page.get_by_test_id("confirm-keep-job").click()
+    expect(named(page, "job-row", "kept")).to_contain_text("30 6 * * 1-5 Europe/Berlin")
+    expect(page.get_by_test_id("job-panel")).to_contain_text("at most 3")
+    kept = deployment.query(
+        "SELECT request -> 'params', request -> 'mode', tags, cron, tz, max_active FROM job WHERE name = 'kept'"
+    )
+    assert kept == [({"customer": "acme"}, ["all"], {"team": "ops"}, "30 6 * * 1-5", "Europe/Berlin", 3)]
+
+
 def named(page: Page, what: str, name: str) -> Locator:
     return page.locator(f'[data-testid={what}][data-name="{name}"]')
 

@@ -17,8 +17,10 @@ from partita.core.alerts.people import acknowledge, snooze
 from partita.core.decide.backfills import BackfillRefused
 from partita.core.decide.by_hand import ByHandRefused, MarkAs, MarkTarget
 from partita.core.decide.rules import RULES
+from partita.core.decide.runs import RunRefused
 from partita.core.duties import backfills, by_hand, pause
 from partita.core.duties.launch import LaunchRefused, launch
+from partita.core.duties.run_limits import limit_run
 from partita.core.duties.runs import cancel_run
 from partita.core.duties.values import LaunchTask, LaunchWait, NewBackfill
 from partita.core.store.port import Busy, Unavailable
@@ -60,8 +62,8 @@ class Deeds:
         self._story.say("person", what)
 
         def ask() -> None:
-            # Refused: the backfill is finished, a run that is being cancelled owns some of the cells, a task is at them.
-            with suppress(BackfillRefused, LaunchRefused, ByHandRefused):
+            # Refused: the backfill or the run is finished, one that is being cancelled owns some of the cells, a task is at them.
+            with suppress(BackfillRefused, RunRefused, LaunchRefused, ByHandRefused):
                 act(ProcessStore(self._story.site))
 
         with suppress(Busy, Unavailable, Crash):  # it was done or not
@@ -92,6 +94,7 @@ class Deeds:
             lane="backfill" if backfill else random.choice(LANES[:1] if crowd and random.random() < 0.5 else LANES),
             cause={"kind": "person", "by": random.choice(PEOPLE)},
             timeout_s=random.choice([None, None, None, 15.0, 90.0]),
+            max_active=None if backfill else random.choice([None, None, None, 1, 2]),
         )
         self._ask(f"launches {len(tasks)} tasks", lambda store: launch(store, plan))
 
@@ -136,6 +139,16 @@ class Deeds:
             self._ask(
                 f"cancels run {run_id}, {limit} tasks at a time",
                 lambda store: cancel_run(store, run_id, "ada", limit=limit),
+            )
+
+    def limit(self) -> None:
+        """Somebody limits a run that goes on, or gives it another limit."""
+        runs = [row["id"] for row in self._story.watch.before["run"] if row["state"] == "running"]
+        if runs:
+            run_id, limit = RunId(self._random.choice(runs)), self._random.choice([None, 1, 1, 2, 3])
+            self._ask(
+                f"limits run {run_id} to {limit}",
+                lambda store: limit_run(store, run_id, max_active=limit, who="ada"),
             )
 
     # ------------------------------------------------------------------ backfills

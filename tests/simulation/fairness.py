@@ -57,7 +57,7 @@ class Line:
 
     def kept(self, pool: str, lane: str) -> int:
         """What is left of the slots that are kept for the lane."""
-        if pool.startswith(("asset:", "backfill:")):
+        if pool.startswith(("asset:", "backfill:", "run:")):
             return 0
         whole = int(Fraction(str(self.lanes[lane]["reserved"])) * self.sizes[pool])
         return max(0, whole - self.of_lane(pool, lane))

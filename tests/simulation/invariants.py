@@ -70,7 +70,7 @@ def _kind(up: Row, task: Row) -> str:
 
 
 # Stuck in scheduled means limits, stuck in queued means workers (S-151). None: nothing keeps it, or nobody has looked yet.
-_LIMITS = (None, "pool_full", "lane", "paused", "backfill_cap", "asset_cap", "location_cap", "running_cap")
+_LIMITS = (None, "pool_full", "lane", "paused", "backfill_cap", "run_cap", "asset_cap", "location_cap", "running_cap")
 _REASONS_OF = {
     "none": ("upstream", "blocked_by_past"),
     "scheduled": _LIMITS,

@@ -289,6 +289,21 @@ def _capped(before: Tables, after: Tables) -> None:
             assert not missing, f"task {row['id']} is not counted by {missing}"
 
 
+def _limited(before: Tables, after: Tables) -> None:
+    """Of a run with a limit no more becomes active than that, whenever it got it; what is open counts for it."""
+    active, were = _active(after), _active(before)
+    for run in after["run"]:
+        limit, one = run["max_active"], run["id"]
+        if limit is not None and run["state"] == "running":
+            assert active[one] <= max(limit, were[one]), f"run {one}: {active[one]} active tasks of {limit}"
+            slots = [row["slots"] for row in after["pool"] if row["name"] == f"run:{one}"]
+            assert slots == [limit], f"run {one} of {limit} has slots {slots}"
+
+
+def _active(tables: Tables) -> Counter[int]:
+    return Counter(row["run_id"] for row in tables["task"] if row["state"] in ("queued", "running"))
+
+
 def _paused(before: Tables, after: Tables) -> None:
     """Nothing is admitted into a paused pool, and pausing one takes back what had not started (law 7)."""
     shut = {row["name"] for row in after["pool"] if row["paused_by"] is not None}
@@ -372,6 +387,7 @@ MOVES: dict[str, Callable[[Tables, Tables], None]] = {
     "fences hold": _fences,
     "pools and caps hold": _pools,
     "every task counts for the caps": _capped,
+    "the limit of a run holds": _limited,
     "a paused pool admits nothing": _paused,
     "a backfill ends with its runs": _backfills,
     **FAIRNESS,

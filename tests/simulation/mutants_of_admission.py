@@ -11,8 +11,11 @@ from tests.simulation.mutant import Patch, mutant
 
 from partita.core.decide import admit as admit_decider
 from partita.core.decide import shares
+from partita.core.decide.transitions import HOLDS_SLOTS
 from partita.core.duties import admit as admit_duty
 from partita.core.duties import claim as claim_duty
+from partita.core.duties import launch as launch_duty
+from partita.core.duties import launch_rows, run_limits
 from partita.core.store.memory.store import MemoryTx
 from partita.core.store.values import Party, Task, TaskId
 
@@ -49,6 +52,33 @@ def _(patch: Patch) -> None:
 def _(patch: Patch) -> None:
     right = MemoryTx.running_caps
     patch.setattr(MemoryTx, "running_caps", lambda tx: {of: name for of, name in right(tx).items() if of is not None})
+
+
+@mutant("limit of a run forgotten by what is open")
+def _(patch: Patch) -> None:
+    """A run that gets a limit later: its tasks are not put in line for it."""
+    patch.setattr(run_limits, "_put_in_line", lambda tx, tasks, use: None)
+
+
+@mutant("limit of a run forgotten by what is active")
+def _(patch: Patch) -> None:
+    """Only what starts from now on counts for it."""
+    right = run_limits._put_in_line
+    patch.setattr(
+        run_limits,
+        "_put_in_line",
+        lambda tx, tasks, use: right(tx, [task for task in tasks if task.state not in HOLDS_SLOTS], use),
+    )
+
+
+@mutant("limit of a run forgotten at launch")
+def _(patch: Patch) -> None:
+    right = launch_rows.tasks_and_edges
+
+    def unlimited(launch: Any, placed: Any, run: Any, limits: Any) -> Any:
+        return right(launch, placed, replace(run, limited=False), limits)
+
+    patch.setattr(launch_duty, "tasks_and_edges", unlimited)
 
 
 @mutant("several slots of a task counted as one")

@@ -209,6 +209,7 @@ class Story:
             lambda: self.hop(self.random.choice([0.2, 1.0, 1.0, 2.0])): 30,
             deeds.launch: 5 if crowd else 2,
             deeds.cancel: 0.6,
+            deeds.limit: 0.8,
             deeds.tend: 1.5,
             deeds.resize: 2 if crowd else 0.8,
             deeds.cap: 1 if crowd else 0.4,

@@ -157,7 +157,7 @@ def reserved_pool(name: str) -> bool:
     >>> reserved_pool("warehouse"), reserved_pool("all"), reserved_pool("asset:orders")
     (False, True, True)
     """
-    return name == "all" or name.startswith(("asset:", "location:", "backfill:", "!paused:"))
+    return name == "all" or name.startswith(("asset:", "location:", "backfill:", "run:", "!paused:"))
 
 
 class SourceRef(Spec):

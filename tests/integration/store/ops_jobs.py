@@ -28,6 +28,7 @@ def jobs(w: World) -> Op:
             "0 6 * * *" if timed else None,
             "Europe/Berlin" if timed else None,
             w_limit,
+            limit if timed else None,
             "bob" if paused else None,
             now if paused else None,
             "why" if paused else None,

@@ -45,6 +45,7 @@ def _new_run(w: World) -> NewRun:
         pins=tuple(pins.items()),
         keys_revision=w.one([0, 7]),
         timeout_s=w.one([None, -1.0, 3600.0]),
+        max_active=w.one([None, None, 1, 4]),
     )
 
 

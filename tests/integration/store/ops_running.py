@@ -136,6 +136,8 @@ def runs(w: World) -> Op:
                 RunUpdate(run.id, expected, state, {"success": 2}, stopped, finished_at, late, cancelled_from)
             )
         tx.write_runs(updates)
+        for run in found[:2]:
+            tx.limit_run(run.id, random.choice([None, 1, 3, 3, 0]))
         return found, tx.read_runs(ids)
 
     return write

@@ -11,7 +11,7 @@ from tests.unit.duties.duty_world import START
 from tests.unit.store.tasks import a_task
 
 from partita.core.decide.admit import Admission, admit
-from partita.core.decide.caps import RUNNING_POOL, asset_pool, backfill_pool, cap_of, location_pool
+from partita.core.decide.caps import RUNNING_POOL, asset_pool, backfill_pool, cap_of, location_pool, run_pool
 from partita.core.decide.reasons import CLAIM_GRACE, cause_of, explain, same_constraint
 from partita.core.decide.settle import Ended, settle
 from partita.core.decide.shares import queues_of
@@ -42,11 +42,12 @@ POOLS = (
     asset_pool("orders"),
     location_pool("shop"),
     backfill_pool(BackfillId(7)),
+    run_pool(RunId(8)),
 )
 LIMITS = frozenset(
     {
         WaitReason.POOL_FULL, WaitReason.ASSET_CAP, WaitReason.LOCATION_CAP, WaitReason.BACKFILL_CAP,
-        WaitReason.RUNNING_CAP, WaitReason.LANE, WaitReason.PAUSED,
+        WaitReason.RUN_CAP, WaitReason.RUNNING_CAP, WaitReason.LANE, WaitReason.PAUSED,
     }
 )  # fmt: skip
 WORKERS = frozenset({WaitReason.NO_SERVER, WaitReason.VERSION_GONE, WaitReason.NO_WORKER, WaitReason.WORKERS_BUSY})
@@ -93,7 +94,7 @@ def pool_of(reason: WaitReason, detail: Mapping[str, object], task: Task) -> str
     """The pool that a reason is about."""
     if "pool" in detail:
         return str(detail["pool"])
-    kinds = {"backfill": "backfill", "asset": "asset", "location": "location", "running": "all"}
+    kinds = {"backfill": "backfill", "run": "run", "asset": "asset", "location": "location", "running": "all"}
     kind = kinds[reason.value.removesuffix("_cap")]
     [name] = [use.name for use in task.pools if (cap := cap_of(use.name)) is not None and cap.kind == kind]
     return name

@@ -25,6 +25,7 @@ from partita.core.duties.explain import explain
 from partita.core.duties.leases import register, retire, sweep
 from partita.core.duties.pause import pause, resume
 from partita.core.duties.retries import wake_retries
+from partita.core.duties.run_limits import limit_run
 from partita.core.duties.runs import cancel_tasks
 from partita.core.duties.values import LaunchTask, LaunchWait, NewBackfill
 from partita.core.duties.waits import report_waits
@@ -35,6 +36,7 @@ from partita.core.store.values import (
     Lane,
     Pool,
     RetryPolicy,
+    RunId,
     TaskId,
     WaitReason,
     WorkerId,
@@ -60,6 +62,7 @@ EVIDENCE: Mapping[WaitReason, set[str]] = {
     WaitReason.NO_SERVER: {"location"},
     WaitReason.VERSION_GONE: {"location", "version"},
     WaitReason.BACKFILL_CAP: {"backfill", "max_active"},
+    WaitReason.RUN_CAP: {"run", "max_active"},
     WaitReason.ASSET_CAP: {"asset", "max_active"},
     WaitReason.LOCATION_CAP: {"location", "max_running"},
     WaitReason.RUNNING_CAP: {"max_running"},
@@ -108,7 +111,8 @@ def _launch(world: World, random: Random) -> None:
         waits = random.choice([()] * 5 + [(OUTSIDE,), (QUESTION,)])
         tasks.append(replace(made, waits=waits, retry=RetryPolicy(2, delay_s=60.0)))
     backfill = NewBackfill("b", random.choice([None, 1]), "ada") if random.random() < 0.4 else None
-    world.launch(*tasks, lane=random.choice(["interactive", "backfill"]), backfill=backfill)
+    limit = random.choice([None, None, 1]) if backfill is None else None
+    world.launch(*tasks, lane=random.choice(["interactive", "backfill"]), backfill=backfill, max_active=limit)
 
 
 def _work(world: World, random: Random) -> None:
@@ -184,6 +188,10 @@ def _backfill_without_cap(world: World, row: dict[str, Any]) -> None:
     backfills.change(world.store, BackfillId(row["reason_detail"]["backfill"]), max_active=None, priority=0, who="ada")
 
 
+def _run_without_cap(world: World, row: dict[str, Any]) -> None:
+    limit_run(world.store, RunId(row["reason_detail"]["run"]), max_active=None, who="ada")
+
+
 def _resumed(world: World, row: dict[str, Any]) -> None:
     detail = row["reason_detail"]
     if "backfill" in detail:
@@ -216,6 +224,7 @@ CURES: Mapping[WaitReason, Callable[[World, dict[str, Any]], None]] = {
     WaitReason.NO_SERVER: _served,
     WaitReason.VERSION_GONE: _served,
     WaitReason.BACKFILL_CAP: _backfill_without_cap,
+    WaitReason.RUN_CAP: _run_without_cap,
     WaitReason.ASSET_CAP: _lifted("asset:s1"),
     WaitReason.LOCATION_CAP: _lifted("location:house"),
     WaitReason.RUNNING_CAP: _lifted("all"),
@@ -228,7 +237,7 @@ CURES: Mapping[WaitReason, Callable[[World, dict[str, Any]], None]] = {
 def verdict(row: dict[str, Any]) -> tuple[Any, ...]:
     """What a person is told: the state, the reason, and what it is about by name."""
     detail = row["reason_detail"] or {}
-    names = ("pool", "lane", "backfill", "asset", "version", "location", "behind_task", "waiting_on", "at")
+    names = ("pool", "lane", "backfill", "run", "asset", "version", "location", "behind_task", "waiting_on", "at")
     return row["state"], row["reason"], *(detail.get(name) for name in names)
 
 

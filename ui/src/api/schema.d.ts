@@ -1449,6 +1449,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change Run */
+        post: operations["changeRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/tasks": {
         parameters: {
             query?: never;
@@ -3364,6 +3381,8 @@ export interface components {
             downstream: boolean;
             /** Lane */
             lane?: string | null;
+            /** Max Active */
+            max_active?: number | null;
             /** Max Cells */
             max_cells?: number | null;
             /**
@@ -3409,11 +3428,13 @@ export interface components {
         };
         /**
          * JobPlan
-         * @description The plan of a job as of now; launch it with its `tags` and `lane`.
+         * @description The plan of a job as of now; launch it with its `tags`, `lane` and `max_active`.
          */
         JobPlan: {
             /** Lane */
             lane: string;
+            /** Max Active */
+            max_active: number | null;
             plan: components["schemas"]["PlanView"];
             /** Tags */
             tags: {
@@ -3446,7 +3467,8 @@ export interface components {
         /**
          * JobRequest
          * @description `cron` and `tz` (an IANA zone) go together; without them the job runs by hand. A tick of more than `max_cells` cells asks
-         *     for nothing (null: as the configuration says of automation). Without `lane`: scheduled.
+         *     for nothing (null: as the configuration says of automation). At most `max_active` tasks of a run of it are active at once.
+         *     Without `lane`: scheduled.
          */
         JobRequest: {
             /** Cron */
@@ -3458,6 +3480,8 @@ export interface components {
             downstream: boolean;
             /** Lane */
             lane?: string | null;
+            /** Max Active */
+            max_active?: number | null;
             /** Max Cells */
             max_cells?: number | null;
             /**
@@ -3545,6 +3569,8 @@ export interface components {
             last_run: number | null;
             /** Last Tick */
             last_tick: string | null;
+            /** Max Active */
+            max_active: number | null;
             /** Max Cells */
             max_cells: number | null;
             /** Missed */
@@ -3759,10 +3785,11 @@ export interface components {
         };
         /**
          * LaunchRequest
-         * @description `confirm_cells` repeats the count that was shown: a plan that was not read is not launched (law 6). `name`, `max_active`
-         *     (tasks at once), `priority` and `order` (which partitions first) make it a backfill, or are of it. Without `lane` it goes in
-         *     the lane interactive, a backfill in the lane backfill. `reason` is kept in the audit.
-         *     After `timeout_s` what of the run has not ended is stopped. `tags` say what the run is for: runs are found by them.
+         * @description `confirm_cells` repeats the count that was shown: a plan that was not read is not launched (law 6). `name`, `priority` and
+         *     `order` (which partitions first) make it a backfill, or are of it. At most `max_active` tasks of the run, or of the backfill,
+         *     are queued or running at once. Without `lane` it goes in the lane interactive, a backfill in the lane backfill. `reason` is
+         *     kept in the audit. After `timeout_s` what of the run has not ended is stopped. `tags` say what the run is for: runs are found
+         *     by them.
          */
         LaunchRequest: {
             /** Confirm Cells */
@@ -4604,7 +4631,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "pool" | "all" | "location" | "asset" | "backfill";
+            kind: "pool" | "all" | "location" | "asset" | "backfill" | "run";
             /** Limits */
             limits: string | null;
             /** Name */
@@ -4993,7 +5020,8 @@ export interface components {
         };
         /**
          * RunDetail
-         * @description `times_out_at` is when what has not ended by then is stopped; null: it may take as long as it does.
+         * @description At most `max_active` tasks of it are queued or running at once; null: as many as the pools admit, or as its backfill
+         *     says. `times_out_at` is when what has not ended by then is stopped; null: it may take as long as it does.
          */
         RunDetail: {
             /** Asset Keys */
@@ -5013,6 +5041,8 @@ export interface components {
             finished_at: string | null;
             /** Id */
             id: number;
+            /** Max Active */
+            max_active: number | null;
             /** Params */
             params: {
                 [key: string]: unknown;
@@ -5048,6 +5078,19 @@ export interface components {
             runs: components["schemas"]["RunSummary"][];
             /** Total */
             total: number;
+        };
+        /**
+         * RunSettings
+         * @description `max_active` null: no limit but the pools'.
+         */
+        RunSettings: {
+            /** Max Active */
+            max_active: number | null;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
         };
         /**
          * RunState
@@ -8695,6 +8738,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunSummary"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    changeRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunSettings"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
                 };
             };
             /** @description Client Error */

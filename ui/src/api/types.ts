@@ -15,6 +15,8 @@ export type Evaluation = Schemas["EvaluationView"];
 export type EvaluatorAsked = Schemas["AskedView"];
 export type Job = Schemas["JobView"];
 export type JobPlan = Schemas["JobPlan"];
+export type JobPreview = Schemas["JobPreview"];
+export type JobRequest = Schemas["JobRequest"];
 export type ParamField = Schemas["ParamField"];
 
 export type AssetSummary = Schemas["AssetSummary"];

@@ -44,6 +44,7 @@ const plan = createRoute({
     "params",
     "tags",
     "lane",
+    "max_active",
     "reason",
     "was",
   ),

@@ -11,6 +11,7 @@ import { useNow } from "../lib/clock";
 import { count, duration, plural } from "../lib/format";
 import { PausedNote } from "../views/Pause";
 import { Estimate } from "./Estimate";
+import { KeepJob } from "./KeepJob";
 import { Params } from "./Params";
 import { type PlanSearch, tagsOf } from "./request";
 import { Warnings } from "./Warnings";
@@ -29,17 +30,18 @@ type Props = {
 export function LaunchPanel({ plan, search, onChange, onChanged, changed, error }: Props) {
   const navigate = useNavigate();
   const [name, setName] = useState("");
-  const [maxActive, setMaxActive] = useState("");
+  const [maxActive, setMaxActive] = useState(search.max_active ?? "");
   const [tags, setTags] = useState(search.tags ?? "");
   const now = useNow(5);
   const [newest, setNewest] = useState(false);
-  const asBackfill = search.as === "backfill" || (search.as !== "run" && search.as !== "retry");
+  const asRetry = search.as === "retry";
+  const asBackfill = !asRetry && search.as !== "run";
   const launch = useMutation({
     mutationFn: () =>
       post<{ run_id: number; backfill_id: number | null }>(`/plans/${plan.id}/launch`, {
         confirm_cells: plan.cell_count,
         name: asBackfill && name ? name : undefined,
-        max_active: asBackfill && maxActive ? Number(maxActive) : undefined,
+        max_active: !asRetry && maxActive ? Number(maxActive) : undefined,
         order: asBackfill && newest ? "newest" : undefined,
         tags: tagsOf(tags),
         lane: search.lane,
@@ -60,32 +62,40 @@ export function LaunchPanel({ plan, search, onChange, onChanged, changed, error 
       <Options search={search} onChange={onChange} />
       <Params search={search} onChange={onChange} />
       <PausedNote keys={plan.assets.map((one) => one.key)} />
-      {asBackfill && !plan.nothing_to_do && (
+      {!asRetry && !plan.nothing_to_do && (
         <div className="launch-fields">
-          <label>
-            <span className="quiet">Name</span>
-            <input
-              className="field"
-              value={name}
-              placeholder="optional"
-              data-testid="backfill-name"
-              onChange={(event) => setName(event.target.value)}
-            />
-          </label>
-          <label data-tip="At most so many tasks of this backfill at once. Empty: as many as the pools admit.">
+          {asBackfill && (
+            <label>
+              <span className="quiet">Name</span>
+              <input
+                className="field"
+                value={name}
+                placeholder="optional"
+                data-testid="backfill-name"
+                onChange={(event) => setName(event.target.value)}
+              />
+            </label>
+          )}
+          <label data-tip="At most so many tasks of it at once. Empty: as many as the pools admit.">
             <span className="quiet">Tasks at once</span>
             <input
               className="field"
               inputMode="numeric"
               value={maxActive}
               placeholder="no limit"
+              data-testid="max-active"
               onChange={(event) => setMaxActive(event.target.value.replace(/\D/g, ""))}
             />
           </label>
-          <label className="check" data-tip="Of the partitions that are ready at the same time. Otherwise the oldest.">
-            <input type="checkbox" checked={newest} onChange={(event) => setNewest(event.target.checked)} />
-            Newest partitions first
-          </label>
+          {asBackfill && (
+            <label
+              className="check"
+              data-tip="Of the partitions that are ready at the same time. Otherwise the oldest."
+            >
+              <input type="checkbox" checked={newest} onChange={(event) => setNewest(event.target.checked)} />
+              Newest partitions first
+            </label>
+          )}
         </div>
       )}
       {!plan.nothing_to_do && (
@@ -100,7 +110,7 @@ export function LaunchPanel({ plan, search, onChange, onChanged, changed, error 
           />
         </label>
       )}
-      {!(asBackfill && maxActive) && <Warnings plan={plan} />}
+      {!maxActive && <Warnings plan={plan} />}
       {plan.nothing_to_do ? (
         <Nothing plan={plan} search={search} onChange={onChange} />
       ) : expired ? (
@@ -134,6 +144,7 @@ export function LaunchPanel({ plan, search, onChange, onChanged, changed, error 
         </Problem>
       )}
       {error ? <Problem error={error} /> : null}
+      {!asRetry && <KeepJob search={search} tags={tags} maxActive={maxActive} />}
       <Estimate plan={plan} />
       <Pools plan={plan} />
       <section>

@@ -13,6 +13,8 @@ export type PlanSearch = {
   /** As people write them: `a=1, b=2`. */
   tags?: string;
   lane?: string;
+  /** How many of its tasks at once, in digits. */
+  max_active?: string;
 };
 
 const NEEDED: PlanRequest["mode"] = ["missing", "failed", "stale"];

@@ -233,7 +233,9 @@ def _launch(tx: Tx, growth: _Growth, run: Run, owed: FanOut) -> tuple[FannedOut,
         tasks.append(
             LaunchTask("gate", GATE, None, None, upstream=tuple(free), wave=1 + max(one.wave for one in tasks))
         )
-    launched = launch_in(tx, replace(launch, tasks=tuple(tasks), into=Into(run.id, run.backfill_id)))
+    launched = launch_in(
+        tx, replace(launch, tasks=tuple(tasks), into=Into(run.id, run.backfill_id, run.max_active is not None))
+    )
     tx.grow_run(run.id, len(launched.task_ids), max(run.keys_revision, owed.revision))
     cells = sum(cell.cell not in owners for task in launch.tasks for cell in task.cells)
     keys = sum(map(len, owed.keys.values()))

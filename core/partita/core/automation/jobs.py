@@ -66,6 +66,7 @@ def job_planner(read: Callable[[], AbstractContextManager[Any]], catalogs: Activ
                 fix=f"partita jobs run {job.name}, or a higher --max-cells",
             )
         cause = {"kind": "job", "by": f"job {job.name}", "text": sentence(made), "job": job.name}
-        return to_launch(made, catalog, cause=cause, lane=job.lane, tags=tags_of_job(job)), sentence(made)
+        launch = to_launch(made, catalog, cause=cause, lane=job.lane, tags=tags_of_job(job), max_active=job.max_active)
+        return launch, sentence(made)
 
     return plan_tick

@@ -128,7 +128,8 @@ def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> Asked:
         requested_by=str(run.cause.get("by", "")),
     )
     plan = assemble(catalog, request, decided.choices, decided.blocked)
-    return Asked(plan.cell_count, 0, launch_in(tx, to_launch(plan, catalog, cause=cause, lane=run.lane)))
+    launch = to_launch(plan, catalog, cause=cause, lane=run.lane, max_active=run.max_active)
+    return Asked(plan.cell_count, 0, launch_in(tx, launch))
 
 
 def _by_eager_rule(visit: Visit, cells: Mapping[AssetKey, Bools], cause: Mapping[str, object]) -> Asked:

@@ -1,8 +1,8 @@
 """Caps: limits that are counted as pools, so that admission counts them under the lock that it takes anyway. Pure.
 
 Owns their names and what a task says while one binds. A cap has the name of what it limits: `all`, `location:NAME`,
-`asset:KEY`, `backfill:ID`; pools of people may not be named so (`partita.assets.reserved_pool`). A cap that is taken away
-keeps its row, without a limit: tasks hold slots of it. A pause is a cap of no slots.
+`asset:KEY`, `backfill:ID`, `run:ID`; pools of people may not be named so (`partita.assets.reserved_pool`). A cap that is taken
+away keeps its row, without a limit: tasks hold slots of it. A pause is a cap of no slots.
 """
 
 from __future__ import annotations
@@ -12,19 +12,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from partita.core.store.values import AssetId, BackfillId, Pool, WaitReason
+from partita.core.store.values import AssetId, BackfillId, Pool, RunId, WaitReason
 
 RUNNING_POOL = "all"
 
-CapKind = Literal["all", "location", "asset", "backfill", "paused"]
+CapKind = Literal["all", "location", "asset", "backfill", "run", "paused"]
 _PAUSED = "!paused"  # sorts before all others: of several pools that lack room the first one binds
-_KINDS: Mapping[str, CapKind] = {"location": "location", "asset": "asset", "backfill": "backfill", _PAUSED: "paused"}
+_KINDS: Mapping[str, CapKind] = {
+    "location": "location", "asset": "asset", "backfill": "backfill", "run": "run", _PAUSED: "paused",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """What a pool limits: `of` is the name of the location, the key of the asset, the id of the backfill, or of the
-    paused asset."""
+    """What a pool limits: `of` is the name of the location, the key of the asset, the id of the backfill, of the run,
+    or of the paused asset."""
 
     kind: CapKind
     of: str
@@ -33,6 +35,11 @@ class Cap:
 def backfill_pool(backfill_id: BackfillId) -> str:
     """The name of the pool that caps the active tasks of a backfill."""
     return f"backfill:{backfill_id}"
+
+
+def run_pool(run_id: RunId) -> str:
+    """The name of the pool that caps the active tasks of a run; only runs with a limit have one."""
+    return f"run:{run_id}"
 
 
 def asset_pool(key: str) -> str:
@@ -77,6 +84,8 @@ def cap_reason(cap: Cap, pool: Pool) -> tuple[WaitReason, Mapping[str, Any]]:
     """Why a task waits at a cap that is reached."""
     if cap.kind == "backfill":
         return WaitReason.BACKFILL_CAP, {"backfill": int(cap.of), "max_active": pool.slots}
+    if cap.kind == "run":
+        return WaitReason.RUN_CAP, {"run": int(cap.of), "max_active": pool.slots}
     if cap.kind == "asset":
         return WaitReason.ASSET_CAP, {"asset": cap.of, "max_active": pool.slots}
     if cap.kind == "location":

@@ -25,12 +25,15 @@ ASIDE = timedelta(seconds=15)
 _NOBODY_CAN_RUN_IT = frozenset({WaitReason.NO_SERVER, WaitReason.VERSION_GONE})
 
 
-# What a constraint is told apart by; how much of it is taken at the moment is not stored anew each time.
-_NAMES = ("pool", "lane", "backfill", "asset", "location", "version", "behind_task")
+# What a constraint is told apart by: what it is of, and its limit. How much of it is taken is not stored anew each time.
+_NAMES = (
+    "pool", "lane", "backfill", "run", "asset", "location", "version", "behind_task", "slots", "max_active", "max_running",
+)  # fmt: skip
 
 
 def same_constraint(task: Task, reason: WaitReason, detail: Mapping[str, Any]) -> bool:
-    """Whether a task says already that just this keeps it: the reason, and the pool, lane, cap or version by name."""
+    """Whether a task says already that just this keeps it: the reason, and the pool, lane, cap or version by name, with
+    its limit."""
     told = task.reason_detail or {}
     return task.reason is reason and all(told.get(name) == detail.get(name) for name in _NAMES)
 

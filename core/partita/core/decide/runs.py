@@ -12,9 +12,39 @@ from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
 
-from partita.core.store.values import Run, RunState, RunUpdate, Tally, TaskId, TaskState
+from partita.assets import PartitaError
+from partita.core.store.values import Run, RunId, RunState, RunUpdate, Tally, TaskId, TaskState
 
 _UNMADE = tuple(state.value for state in (TaskState.FAILED, TaskState.UPSTREAM_FAILED, TaskState.REMOVED))
+
+
+class RunRefused(PartitaError):
+    """What was asked of a run makes no sense as it stands; nothing was written."""
+
+
+def check_limit(run_id: RunId, max_active: int | None) -> None:
+    """Raises for a limit that nothing could start under."""
+    if max_active is not None and max_active < 1:
+        raise RunRefused(
+            f"max_active {max_active} would never let a task of run {run_id} start",
+            rule="it is at least 1",
+            fix=f"to end the run: `partita runs cancel {run_id}`",
+        )
+
+
+def check_limitable(run: Run) -> None:
+    """Raises for a run that has ended, is being cancelled, or has the limit of its backfill."""
+    if run.state is not RunState.RUNNING or run.cancel_requested:
+        how = f"has ended ({run.state.value})" if run.state is not RunState.RUNNING else "is being cancelled"
+        raise RunRefused(
+            f"run {run.id} {how}: there is nothing left to limit", rule="only a run that goes on can be changed"
+        )
+    if run.backfill_id is not None:
+        raise RunRefused(
+            f"run {run.id} is one of backfill {run.backfill_id}",
+            rule="the limit is that of the backfill, over all its runs",
+            fix=f"`partita backfill set {run.backfill_id} --max-active N`",
+        )
 
 
 def fold(run: Run, tallies: Iterable[Tally], now: datetime) -> RunUpdate:

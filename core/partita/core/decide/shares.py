@@ -123,10 +123,10 @@ class Shares:
             self._of_party[use.name, party] += use.slots
 
     def reserved(self, pool: str, lane: str) -> int:
-        """How many slots of a pool are kept for the lane. None of the cap of an asset or a backfill: those are no capacity that
-        lanes share."""
+        """How many slots of a pool are kept for the lane. None of the cap of an asset, a backfill or a run: those are no
+        capacity that lanes share."""
         cap = cap_of(pool)
-        if lane not in self._lanes or (cap is not None and cap.kind in ("asset", "backfill")):
+        if lane not in self._lanes or (cap is not None and cap.kind in ("asset", "backfill", "run")):
             return 0
         return int(self._lanes[lane].reserved * self._sizes[pool] + 1e-9)
 

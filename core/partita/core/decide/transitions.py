@@ -194,9 +194,12 @@ def _only_told(before: Task, after: TaskUpdate) -> bool:
     return after == TaskUpdate.of(before, before.state, **told)
 
 
+_GIVES_BACK = (WaitReason.PAUSED, WaitReason.BACKFILL_CAP, WaitReason.RUN_CAP)
+
+
 def _goes_back(before: Task, after: TaskUpdate) -> bool:
     same_place = (after.ready_at, after.fence, after.worker_id) == (before.ready_at, before.fence, None)
-    return same_place and after.queued_at is None and after.reason in (WaitReason.PAUSED, WaitReason.BACKFILL_CAP)
+    return same_place and after.queued_at is None and after.reason in _GIVES_BACK
 
 
 _S = TaskState

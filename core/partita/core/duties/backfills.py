@@ -15,6 +15,7 @@ from partita.core.decide import backfills as decide
 from partita.core.decide.backfills import BackfillRefused
 from partita.core.decide.caps import backfill_pool, pause_reason
 from partita.core.decide.settle import Settlement
+from partita.core.duties.above import give_back_above
 from partita.core.duties.channels import Channel
 from partita.core.duties.consequences import Move, write
 from partita.core.duties.runs import cancel_run
@@ -124,23 +125,12 @@ def _change(tx: Tx, backfill_id: BackfillId, max_active: int | None, priority: i
     if after == before:
         return Changed(before, changed=False)
     tx.write_backfill(after)
-    requeued = 0 if after.max_active is None else _above(tx, after, runs, after.max_active)
+    requeued = 0
+    if after.max_active is not None:
+        requeued = give_back_above(tx, Pool(backfill_pool(backfill_id), after.max_active), _open(runs))
     detail = {"max_active": [before.max_active, after.max_active], "priority": [before.priority, after.priority]}
     _tell(tx, before, runs, who, "set_backfill", detail, reason)
     return Changed(after, changed=True, requeued=requeued, channels=(Channel.EVENT, Channel.SCHEDULED))
-
-
-def _above(tx: Tx, backfill: Backfill, runs: Sequence[Run], max_active: int) -> int:
-    """What is queued above the limit goes back in line, the last first: it would run before the limit counts for anything."""
-    name = backfill_pool(backfill.id)
-    surplus = sum(tx.held_slots([name]).get(name, {}).values()) - max_active
-    if surplus <= 0:
-        return 0
-    queued = tx.lock_tasks_of_runs(_open(runs), TaskState.QUEUED)
-    why = WaitReason.BACKFILL_CAP, {"backfill": int(backfill.id), "max_active": max_active}
-    moves: list[Move] = [(task, decide.requeue(task, *why)) for task in queued[-surplus:]]
-    write(tx, moves, _NOTHING_FOLLOWS, quiet=True)
-    return len(moves)
 
 
 def _stop(tx: Tx, backfill_id: BackfillId, who: str) -> list[RunId]:

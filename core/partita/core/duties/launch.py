@@ -29,13 +29,13 @@ from partita.core.duties.launch_parts import (
     StillCancelling,
     backfill_of,
     check_schemes,
+    insert_runs,
     lock_retried,
     make_pools,
-    new_run,
     tell,
     worth_waking,
 )
-from partita.core.duties.launch_rows import Made, Placed, held, place, tasks_and_edges
+from partita.core.duties.launch_rows import Made, Placed, held, place, task_count, tasks_and_edges
 from partita.core.duties.launch_whole import launch_whole
 from partita.core.duties.values import BATCH_TASKS, Launch, LaunchCell, Launched, LaunchTask
 from partita.core.store.port import Store, Tx
@@ -174,20 +174,21 @@ def _launch(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
 def _write(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
     check_schemes(tx, launches)
     retried = lock_retried(tx, launches)
-    ids = iter(tx.reserve_task_ids(2 * sum(len(one.tasks) for one in launches)))
-    drafts = [_Draft(one, [(next(ids), next(ids)) for _ in one.tasks]) for one in launches]
+    new = iter(tx.reserve_task_ids(2 * sum(len(one.tasks) for one in launches)))
+    drafts = [_Draft(one, [(next(new), next(new)) for _ in one.tasks]) for one in launches]
     taken = tx.open_cells(owner for draft in drafts for owner in draft.wanted())
     owners = _lock_owners(tx, taken, drafts[0].ids[0][0])
     parts = [draft.placed(taken) for draft in drafts]
     backfills = [backfill_of(tx, one, retried) for one in launches]
     limits, pauses = tx.running_caps(), tx.pauses()
-    made = [tasks_and_edges(*each, limits) for each in zip(launches, parts, backfills, strict=True)]
+    runs = insert_runs(tx, launches, backfills, [task_count(part) for part in parts])
+    made = [tasks_and_edges(*each, limits) for each in zip(launches, parts, runs, strict=True)]
     if pauses:
         made = [held(*each, pauses) for each in zip(made, parts, strict=True)]
     sets = {task.pools for tasks, _ in made for task in tasks}
     make_pools(tx, (use for pools in sets for use in pools))
-    runs = _runs(tx, launches, backfills, made)
-    tx.insert_tasks([(run_id, task) for run_id, (tasks, _) in zip(runs, made, strict=True) for task in tasks])
+    ids = [run.run_id for run in runs]
+    tx.insert_tasks([(run_id, task) for run_id, (tasks, _) in zip(ids, made, strict=True) for task in tasks])
     tx.insert_edges(edge for _, edges in made for edge in edges)
     tx.insert_task_cells(
         NewTaskCell(p.task_id, c.cell, c.reason, c.window, p.source.conditional or c.conditional)
@@ -197,41 +198,25 @@ def _write(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
     )
     tx.insert_deadlines(
         deadline
-        for run_id, part in zip(runs, parts, strict=True)
+        for run_id, part in zip(ids, parts, strict=True)
         for deadline in deadlines_of(run_id, ((p.source, p.task_id, p.cells) for p in part), tx.now())
     )
     _insert_waits(tx, parts, made)
     unsure = _unsure_owned(tx, launches, taken)
     causes = [
         [] if one.into is not None else _causes(run_id, part, taken, owners, unsure)
-        for one, run_id, part in zip(launches, runs, parts, strict=True)
+        for one, run_id, part in zip(launches, ids, parts, strict=True)
     ]
     tx.insert_causes(cause for own in causes for cause in own)
     if any(one.tags for one in launches):
-        tx.tag_runs({run_id: one.tags for run_id, one in zip(runs, launches, strict=True)})
+        tx.tag_runs({run_id: one.tags for run_id, one in zip(ids, launches, strict=True)})
     cells = [sum(len(task.cells) for task in one.tasks) for one in launches]
-    told = zip(launches, runs, made, cells, strict=True)
+    told = zip(launches, ids, made, cells, strict=True)
     tell(tx, [(one, run, len(own), n) for one, run, (own, _), n in told if one.into is None])
     return [
         _launched(run_id, backfill, tasks, own)
-        for run_id, backfill, (tasks, _), own in zip(runs, backfills, made, causes, strict=True)
+        for run_id, backfill, (tasks, _), own in zip(ids, backfills, made, causes, strict=True)
     ]
-
-
-def _runs(
-    tx: Tx, launches: Sequence[Launch], backfills: Sequence[BackfillId | None], made: Sequence[Made]
-) -> list[RunId]:
-    """New runs in the order of the launches; of one that goes into a run, that one."""
-    new = iter(
-        tx.insert_runs(
-            [
-                new_run(one, backfill, len(tasks))
-                for one, backfill, (tasks, _) in zip(launches, backfills, made, strict=True)
-                if one.into is None
-            ]
-        )
-    )
-    return [next(new) if one.into is None else one.into.run_id for one in launches]
 
 
 def _insert_waits(tx: Tx, parts: Sequence[Sequence[Placed]], made: Sequence[Made]) -> None:

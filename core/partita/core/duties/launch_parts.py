@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from partita.core.decide.backfills import opened
-from partita.core.decide.caps import backfill_pool, cap_of
+from partita.core.decide.caps import backfill_pool, cap_of, run_pool
 from partita.core.duties.channels import Channel
-from partita.core.duties.values import Launch
+from partita.core.duties.values import Into, Launch
 from partita.core.store.port import Tx
 from partita.core.store.values import (
     UNLIMITED_SLOTS,
@@ -119,7 +119,24 @@ def backfill_of(tx: Tx, launch: Launch, retried: Mapping[BackfillId, Backfill]) 
     return backfill_id
 
 
-def new_run(launch: Launch, backfill_id: BackfillId | None, task_count: int) -> NewRun:
+def insert_runs(
+    tx: Tx, launches: Sequence[Launch], backfills: Sequence[BackfillId | None], counts: Sequence[int]
+) -> list[Into]:
+    """A run for each launch, of so many tasks; of one that goes into a run, that one. A run with a limit gets its own pool."""
+    each = list(zip(launches, backfills, counts, strict=True))
+    new = iter(tx.insert_runs([_new_run(one, backfill, n) for one, backfill, n in each if one.into is None]))
+    found: list[Into] = []
+    pools: list[Pool] = []
+    for one, backfill, _ in each:
+        run = Into(next(new), backfill, one.max_active is not None) if one.into is None else one.into
+        found.append(run)
+        if one.into is None and one.max_active is not None:
+            pools.append(Pool(run_pool(run.run_id), one.max_active))
+    tx.ensure_pools(sorted(pools, key=lambda pool: pool.name), automatic=True)
+    return found
+
+
+def _new_run(launch: Launch, backfill_id: BackfillId | None, task_count: int) -> NewRun:
     return NewRun(
         backfill_id=backfill_id,
         lane=launch.lane,
@@ -133,4 +150,5 @@ def new_run(launch: Launch, backfill_id: BackfillId | None, task_count: int) -> 
         pins=launch.pins,
         keys_revision=launch.keys_revision,
         timeout_s=launch.timeout_s,
+        max_active=launch.max_active,
     )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from partita.core.decide.caps import backfill_pool
+from partita.core.decide.caps import backfill_pool, run_pool
 from partita.core.decide.pause import binding, with_pauses
 from partita.core.decide.shares import fair_key
 from partita.core.decide.transitions import wait_first
 from partita.core.decide.waits import first_stage
-from partita.core.duties.values import Launch, LaunchCell, LaunchTask
+from partita.core.duties.values import Into, Launch, LaunchCell, LaunchTask
 from partita.core.store.values import (
     AssetId,
-    BackfillId,
     CellRef,
     LocationId,
     NewTask,
@@ -56,12 +55,18 @@ def place(task: LaunchTask, gate_id: TaskId, task_id: TaskId, taken: Mapping[Cel
     return Placed(task, gate_id, task_id, kept, tuple(owners))
 
 
+def task_count(placed: Iterable[Placed]) -> int:
+    """How many tasks `tasks_and_edges` makes of them."""
+    return sum(part.stands + bool(part.owners) for part in placed)
+
+
 def tasks_and_edges(
-    launch: Launch, placed: Sequence[Placed], backfill_id: BackfillId | None, limits: Mapping[LocationId | None, str]
+    launch: Launch, placed: Sequence[Placed], run: Into, limits: Mapping[LocationId | None, str]
 ) -> Made:
+    """`run` is the one that they are for."""
     tasks: list[NewTask] = []
     edges: list[tuple[TaskId, TaskId]] = []
-    pools_of = PoolSets(backfill_id, limits)
+    pools_of = PoolSets(run, limits)
     steps = {part.task_id: part.source.step for part in placed if part.source.kind == "step"}
     for part in placed:
         if part.owners:
@@ -69,7 +74,7 @@ def tasks_and_edges(
             edges += [(owner, part.gate_id) for owner in part.owners]
         if part.stands:
             upstream = _waits_for(part.source, placed)
-            key = fair_key(launch.cause, part.source.owner, backfill_id)
+            key = fair_key(launch.cause, part.source.owner, run.backfill_id)
             made = _new_task(launch, part, len(upstream), pools_of(part.source), key)
             past = sum(steps.get(up) == part.source.step for up in upstream) if part.source.kind == "step" else 0
             tasks.append(replace(made, past=past) if past else made)
@@ -145,8 +150,9 @@ def _new_task(launch: Launch, part: Placed, waiting_on: int, pools: tuple[PoolUs
 class PoolSets:
     """The pools of each task, worked out once for all that name the same."""
 
-    def __init__(self, backfill_id: BackfillId | None, limits: Mapping[LocationId | None, str]) -> None:
-        self._of_backfill = () if backfill_id is None else (backfill_pool(backfill_id),)
+    def __init__(self, run: Into, limits: Mapping[LocationId | None, str]) -> None:
+        of_backfill = () if run.backfill_id is None else (backfill_pool(run.backfill_id),)
+        self._of_run = (*of_backfill, run_pool(run.run_id)) if run.limited else of_backfill
         self._limits = limits
         self._known: dict[tuple[object, ...], tuple[PoolUse, ...]] = {}
 
@@ -164,5 +170,5 @@ class PoolSets:
         for use in source.pools or (PoolUse(DEFAULT_POOL, 1),):
             slots[use.name] = max(slots.get(use.name, 0), use.slots)
         of_all = tuple(self._limits[of] for of in (None, source.location_id) if of in self._limits)
-        slots |= dict.fromkeys((*of_all, *self._of_backfill, *source.caps), 1)
+        slots |= dict.fromkeys((*of_all, *self._of_run, *source.caps), 1)
         return tuple(PoolUse(name, slots[name]) for name in sorted(slots))

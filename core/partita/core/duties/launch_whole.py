@@ -20,9 +20,9 @@ from partita.core.duties.launch_parts import (
     SchemeMoved,
     backfill_of,
     check_schemes,
+    insert_runs,
     lock_retried,
     make_pools,
-    new_run,
     tell,
     worth_waking,
 )
@@ -66,12 +66,13 @@ def _write(tx: Tx, launch: Launch, tasks: LaunchTasks, above: Ints, below: Ints)
     if not tx.open_whole(cells):
         raise _NotWhole
     backfill_id = backfill_of(tx, launch, retried)
-    pools_of = PoolSets(backfill_id, tx.running_caps())
+    limits = tx.running_caps()
     if tx.pauses():
         raise _NotWhole
+    (run,) = insert_runs(tx, [launch], [backfill_id], [len(tasks)])
+    run_id, pools_of = run.run_id, PoolSets(run, limits)
     shapes = tuple(_shape(launch, kind, pools_of, backfill_id) for kind in tasks.kinds)
     make_pools(tx, (use for shape in shapes for use in shape.pools))
-    (run_id,) = tx.insert_runs([new_run(launch, backfill_id, len(tasks))])
     heeded = ~np.array([shape.rule == "always" for shape in shapes])[tasks.kind[below]]
     above, below = above[heeded], below[heeded]
     table = _table(tasks, ids, shapes, above, below)

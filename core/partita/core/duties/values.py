@@ -104,6 +104,7 @@ class Into:
 
     run_id: RunId
     backfill_id: BackfillId | None
+    limited: bool = False  # its tasks take slots of the run's own pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,7 @@ class Launch:
     tags: Mapping[str, str] = field(default_factory=dict)  # what people say it is for
     timeout_s: float | None = None  # of the whole run
     schemes: Mapping[AssetId, str] = field(default_factory=dict)  # the hash of the partition scheme its cells are of
+    max_active: int | None = None  # tasks of the run queued or running at once; None = only the pools limit it
     into: Into | None = None  # a run that is under way, in the place of a new one
 
 

@@ -38,12 +38,13 @@ def to_launch(
     timeout_s: float | None = None,
     retry_of: BackfillId | None = None,
     tags: Mapping[str, str] | None = None,
+    max_active: int | None = None,
 ) -> Launch:
     """The launch of a plan made with this catalog. An empty plan gives a launch without tasks: do not launch it.
 
     `cause` says who asked and why, as JSON; `lane` and `priority` (higher first) are those of all its tasks. Of tasks that are
     ready at one instant the oldest partitions go first, or the newest. `backfill` is a new one, `retry_of` one that gets a
-    further run.
+    further run. At most `max_active` of its tasks are queued or running at once.
     """
     with collector_rests():
         large = plan.task_count >= COLUMNS_FROM and not any(catalog.asset(one.key).spec.wait_for for one in plan.assets)
@@ -63,6 +64,7 @@ def to_launch(
         timeout_s=timeout_s,
         keys_revision=catalog.keys.revision,
         tags=dict(tags or {}),
+        max_active=max_active,
         schemes={one.id: scheme_hash(one.spec.partitions) for one in (catalog.asset(each.key) for each in plan.assets)},
     )
 

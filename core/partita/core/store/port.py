@@ -320,6 +320,10 @@ class Tx(
     def write_runs(self, updates: Sequence[RunUpdate]) -> None:
         """Compare-and-set on state."""
 
+    def limit_run(self, run_id: RunId, max_active: int | None) -> None:
+        """How many of its tasks may be active at once, for people; what counts are the slots of its pool. Call it with the run
+        locked."""
+
     # -- events
     def peek_todo(self, consumer: str, limit: int) -> list[TodoEvent]:
         """Those that wait, due or put back until later, oldest first. No lock."""

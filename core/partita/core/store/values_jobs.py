@@ -13,8 +13,8 @@ class Job:
     """What is asked for is `request` (selection, partitions, mode, upstream, downstream, params), planned anew each time.
 
     `cron` with its zone `tz` says when; None: only by hand. A tick of more than `max_cells` cells asks for nothing; None: as the
-    configuration says. `next_at` is the next tick (None: without a schedule, or paused); `last_…` tell
-    of the last one.
+    configuration says. At most `max_active` tasks of a run of it are active at once. `next_at` is the next tick (None: without a
+    schedule, or paused); `last_…` tell of the last one.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Job:
     cron: str | None = None
     tz: str | None = None
     max_cells: int | None = None
+    max_active: int | None = None
     paused_by: str | None = None
     paused_at: datetime | None = None
     pause_reason: str | None = None

@@ -35,6 +35,7 @@ class NewRun:
     pins: tuple[tuple[LocationId, SnapshotId], ...]
     keys_revision: int = 0  # which keys of dynamic schemes it sees
     timeout_s: float | None = None  # from its launch, of all its tasks together
+    max_active: int | None = None
 
 
 class Run(NamedTuple):
@@ -52,6 +53,9 @@ class Run(NamedTuple):
     timed_out: bool
     cancelled_from: TaskId | None = None
     keys_revision: int = 0
+    max_active: int | None = (
+        None  # its tasks that are queued or running at once; of a run of a backfill that has the limit
+    )
 
 
 class RunUpdate(NamedTuple):

@@ -87,6 +87,7 @@ class WaitReason(StrEnum):
     VERSION_GONE = "version_gone"  # {"location": name, "version": hash}
     WORKERS_BUSY = "workers_busy"  # all slots of the live workers are taken: {"capacity": n}
     BACKFILL_CAP = "backfill_cap"  # {"backfill": id, "max_active": n}
+    RUN_CAP = "run_cap"  # {"run": id, "max_active": n}
     ASSET_CAP = "asset_cap"  # {"asset": key, "max_active": n}
     LOCATION_CAP = "location_cap"  # {"location": name, "max_running": n}
     RUNNING_CAP = "running_cap"  # {"max_running": n}

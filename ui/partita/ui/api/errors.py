@@ -20,6 +20,7 @@ from partita.core.decide.backfills import BackfillRefused
 from partita.core.decide.by_hand import ByHandRefused
 from partita.core.decide.intake import ReportContradicts
 from partita.core.decide.jobs import JobRefused
+from partita.core.decide.runs import RunRefused
 from partita.core.duties.dynamic import KeysMoved
 from partita.core.duties.evaluators import EvaluatorRefused
 from partita.core.duties.launch import LaunchRefused
@@ -40,6 +41,7 @@ def answer(status: int, what: str, *, rule: str = "", fix: str = "") -> JSONResp
 _NOT_AS_IT_STANDS = (
     AnswerRefused,
     BackfillRefused,
+    RunRefused,
     JobRefused,
     EvaluatorRefused,
     ByHandRefused,

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from partita.ui.api.models import BackfillView
 
 _Id = Annotated[int, typer.Argument(metavar="ID")]
-_NO_LIMIT = "none"
 
 
 def register(app: typer.Typer) -> None:
@@ -86,10 +85,7 @@ def resume(backfill_id: _Id, *, reason: o.Why = "", yes: o.Yes = False, as_json:
 def change(
     backfill_id: _Id,
     *,
-    max_active: Annotated[
-        str | None,
-        typer.Option("--max-active", metavar="N|none", help="At most so many tasks queued or running at once."),
-    ] = None,
+    max_active: o.NewLimit = None,
     priority: Annotated[
         int | None, typer.Option("--priority", help="Higher goes first among backfills.", min=-1000, max=1000)
     ] = None,
@@ -103,7 +99,7 @@ def change(
 
     given: dict[str, object] = {"reason": reason}
     if max_active is not None:
-        given["max_active"] = None if max_active == _NO_LIMIT else _number(max_active)
+        given["max_active"] = o.limit_of(max_active)
     if priority is not None:
         given["priority"] = priority
     if len(given) == 1:
@@ -113,17 +109,15 @@ def change(
         settings = BackfillSettings.model_validate(given)
         shown = opened.services.backfills.get(backfill_id)
         was = _limits(shown.max_active, shown.priority)
-        wanted = {"max_active": shown.max_active, "priority": shown.priority} | given
+        wanted = shown.model_copy(update=given)
         output.confirm(
-            f"Backfill {backfill_id} has {was}. Change it to {_limits(wanted['max_active'], wanted['priority'])}?",
-            yes=yes,
+            f"Backfill {backfill_id} has {was}. Change it to {_limits(wanted.max_active, wanted.priority)}?", yes=yes
         )
         _say(opened.services.backfills.change(backfill_id, settings), output)
 
 
-def _limits(max_active: object, priority: object) -> str:
-    tasks = "no limit of tasks" if max_active is None else f"at most {max_active} tasks at once"
-    return f"{tasks}, priority {priority}"
+def _limits(max_active: int | None, priority: int) -> str:
+    return f"{o.limits_text(max_active)}, priority {priority}"
 
 
 @backfills.command("retry")
@@ -157,16 +151,6 @@ def cancel(backfill_id: _Id, *, reason: o.Why = "", yes: o.Yes = False, as_json:
         _say(opened.services.backfills.cancel(backfill_id, reason), output)
 
 
-def _number(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise UsageProblem(
-            f"--max-active {text!r} is no limit",
-            rule="it is a number of tasks, at least 1, or none",
-            fix="--max-active 4",
-        )
-    return int(text)
-
-
 def _shown(found: BackfillView) -> str:
     return "paused" if found.paused_by is not None else found.state
 
@@ -184,7 +168,7 @@ def _say(found: BackfillView, output: Output) -> None:
         output.say(f"paused by {found.paused_by} {ago(found.paused_at, utc_now())}: partita backfill resume {found.id}")
     if found.cancelling:
         output.say("is being cancelled")
-    limits = [f"at most {plural(found.max_active, 'task')} at once"] if found.max_active is not None else []
+    limits = [o.limits_text(found.max_active)] if found.max_active is not None else []
     limits += [f"priority {found.priority}"] if found.priority else []
     limits += ["newest partitions first"] if found.order == "newest" else []
     if limits:

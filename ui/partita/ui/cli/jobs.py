@@ -39,6 +39,7 @@ def add_job(
     lane: Annotated[str | None, typer.Option("--lane", help="In which lane; default: scheduled.")] = None,
     cron: Annotated[str | None, typer.Option("--cron", help='When, for example "0 6 * * 1-5". Needs --tz.')] = None,
     tz: Annotated[str | None, typer.Option("--tz", help="The zone of the cron, for example Europe/Berlin.")] = None,
+    max_active: o.MaxActive = None,
     max_cells: Annotated[
         int | None, typer.Option("--max-cells", min=0, help="A tick of more cells asks for nothing.")
     ] = None,
@@ -56,10 +57,11 @@ def add_job(
     asked = o.Asked(selection, partitions, None, None, None, mode, upstream, downstream, param).request("run")
     known = ("selection", "partitions", "mode", "upstream", "downstream", "params")
     body = {"name": name, **{one: asked[one] for one in known}, "tags": tags_of(tag), "lane": lane}
-    request = JobConfirm.model_validate({**body, "cron": cron, "tz": tz, "max_cells": max_cells, "replace": replace})
+    limits = {"max_cells": max_cells, "max_active": max_active}
+    request = JobConfirm.model_validate({**body, **limits, "cron": cron, "tz": tz, "replace": replace})
     with session() as opened:
         plan, shown = opened.services.jobs.preview(request)
-        say_plan(plan, output)
+        say_plan(plan, output, limited=max_active is not None)
         said = output.err.print if as_json else output.say
         said(shown.sentence)
         if shown.ticks:
@@ -109,6 +111,7 @@ def show_job(name: Name, *, as_json: o.Json = False) -> None:
         ("params", ", ".join(f"{one}={value!r}" for one, value in found.params.items()) or "–"),
         ("tags", ", ".join(f"{one}={value}" for one, value in found.tags.items()) or "–"),
         ("lane", found.lane),
+        ("limit", o.limits_text(found.max_active)),
         ("when", _schedule(found)),
         ("next", _next(found)),
         ("ticks", _ticks(found) or "–"),
@@ -126,12 +129,13 @@ def run_job(
     name: Name,
     *,
     param: o.Param = [],  # noqa: B006 - Typer's form of "none given"; never changed
+    max_active: o.MaxActive = None,
     reason: o.Why = "",
     yes: o.Yes = False,
     detach: o.Detach = False,
     as_json: o.Json = False,
 ) -> None:
-    """Show what it asks for now, ask, run it, and wait for the end. --param for this time only. Its schedule stays as it is."""
+    """Show what it asks for now, ask, run it, and wait for the end. --param and --max-active for this time only."""
     from partita.ui.api.models.jobs import JobRun
     from partita.ui.cli.session import session
     from partita.ui.cli.work import launch_shown, say_plan
@@ -139,8 +143,9 @@ def run_job(
     output = Output(json=as_json)
     with session() as opened:
         preview, found = opened.services.jobs.plan(name, JobRun(params=o.params(param)))
-        say_plan(preview, output)
-        said = {"reason": reason, "tags": found.tags, "lane": found.lane}
+        limit = found.max_active if max_active is None else max_active
+        say_plan(preview, output, limited=limit is not None)
+        said = {"reason": reason, "tags": found.tags, "lane": found.lane, "max_active": limit}
         launch_shown(opened, preview, said, yes=yes, detach=detach, output=output)
 
 

@@ -42,6 +42,12 @@ Lane = Annotated[
     str | None, typer.Option("--lane", help="In which lane; default: interactive, of a backfill backfill.")
 ]
 Tag = Annotated[list[str], typer.Option("--tag", help="NAME=VALUE: what the run is for; repeatable.")]
+MaxActive = Annotated[
+    int | None, typer.Option("--max-active", min=1, help="At most so many tasks of it queued or running at once.")
+]
+NewLimit = Annotated[
+    str | None, typer.Option("--max-active", metavar="N|none", help="At most so many tasks queued or running at once.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Detach = Annotated[bool, typer.Option("--detach", "--no-wait", help="Do not wait for the end.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=500, help="At most so many rows.")]
@@ -110,6 +116,26 @@ def form(given: str | None, *, as_json: bool) -> str:
     if as_json and given != "json":
         raise UsageProblem(f"--json and --format {given} are given together", fix="keep one of them")
     return given
+
+
+def limit_of(text: str) -> int | None:
+    """The text of `--max-active` where a limit is changed: None for `none`. Raises UsageProblem."""
+    if text == "none":
+        return None
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise UsageProblem(
+            f"--max-active {text!r} is no limit",
+            rule="it is a number of tasks, at least 1, or none",
+            fix="--max-active 4",
+        )
+    return int(text)
+
+
+def limits_text(max_active: int | None) -> str:
+    """A limit in words."""
+    if max_active is None:
+        return "no limit of tasks"
+    return f"at most {max_active} {'task' if max_active == 1 else 'tasks'} at once"
 
 
 def modes(text: str) -> list[str]:

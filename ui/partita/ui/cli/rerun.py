@@ -25,6 +25,7 @@ def rerun(
     upper: o.To = None,
     downstream: o.Downstream = False,
     param: o.Param = [],  # noqa: B006 - Typer's form of "none given"; never changed
+    max_active: o.MaxActive = None,
     tag: o.Tag = [],  # noqa: B006 - Typer's form of "none given"; never changed
     reason: o.Why = "",
     yes: o.Yes = False,
@@ -47,5 +48,6 @@ def rerun(
     output, tags = Output(json=as_json), tags_of(tag)
     with session() as opened:
         preview = opened.services.plans.preview(request)
-        say_plan(preview, output)
-        launch_shown(opened, preview, {"reason": reason, "tags": tags}, yes=yes, detach=detach, output=output)
+        say_plan(preview, output, limited=max_active is not None)
+        said = {"reason": reason, "tags": tags, "max_active": max_active}
+        launch_shown(opened, preview, said, yes=yes, detach=detach, output=output)

@@ -22,7 +22,7 @@ _TASKS_SHOWN = 50
 _PAGE = 1_000
 _LEVEL_STYLES = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red", "DEBUG": "dim"}
 
-runs = typer.Typer(invoke_without_command=True, help="Runs: list, show, cancel.")
+runs = typer.Typer(invoke_without_command=True, help="Runs: list, show, set, cancel.")
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +39,7 @@ def list_runs(
     limit: o.Limit = 20,
     as_json: o.Json = False,
 ) -> None:
-    """The newest runs; `show ID` and `cancel ID` for one."""
+    """The newest runs; `show ID`, `set ID` and `cancel ID` for one."""
     if context.invoked_subcommand is not None:
         return
     from partita.ui.api.services.words import tags_of
@@ -117,6 +117,8 @@ def _say_run(summary: RunSummary, output: Output) -> None:
         output.say("tags: " + ", ".join(f"{name}={value}" for name, value in summary.tags.items()))
     output.say(cells_text(summary.cells))
     output.say(counts_text(summary.tallies))
+    if isinstance(summary, RunDetail) and summary.max_active is not None:
+        output.say(o.limits_text(summary.max_active))
     if isinstance(summary, RunDetail) and summary.times_out_at is not None:
         said = "timed out" if summary.timed_out_at is not None else "times out"
         output.say(f"{said} at {summary.times_out_at:%Y-%m-%d %H:%M:%S} UTC")
@@ -127,6 +129,34 @@ def _task_row(row: TaskRow) -> tuple[str | Text, ...]:
     attempt = f"{row.attempt_number}/{row.max_attempts}"
     state = "unchanged" if row.outcome == "unchanged" else row.state
     return str(row.id), row.step, row.partitions_text, state_text(state), attempt, row.outcome_text or why
+
+
+@runs.command("set")
+def set_run(
+    run_id: Annotated[int, typer.Argument(metavar="ID")],
+    *,
+    max_active: o.NewLimit = None,
+    reason: o.Why = "",
+    yes: o.Yes = False,
+    as_json: o.Json = False,
+) -> None:
+    """Change its limit while it runs. What is queued above a smaller one goes back in line."""
+    from partita.ui.api.models import RunSettings
+    from partita.ui.cli.session import session
+
+    if max_active is None:
+        raise UsageProblem("nothing to set", rule="--max-active says what", fix="--max-active 4, or none")
+    output, limit = Output(json=as_json), o.limit_of(max_active)
+    with session() as opened:
+        shown = opened.services.runs.detail(run_id)
+        output.confirm(
+            f"Run {run_id} has {o.limits_text(shown.max_active)}. Change it to {o.limits_text(limit)}?", yes=yes
+        )
+        changed = opened.services.runs.change(run_id, RunSettings(max_active=limit, reason=reason))
+        if as_json:
+            output.value(changed)
+        else:
+            _say_run(changed, output)
 
 
 @runs.command("cancel")

@@ -63,6 +63,7 @@ def rerun_task(
     task_id: TaskArgument,
     *,
     downstream: o.Downstream = False,
+    max_active: o.MaxActive = None,
     reason: o.Why = "",
     yes: o.Yes = False,
     detach: o.Detach = False,
@@ -75,8 +76,9 @@ def rerun_task(
     output = Output(json=as_json)
     with session() as opened:
         _, preview = opened.services.reruns.preview(task_id, downstream=downstream)
-        say_plan(preview, output)
-        launch_shown(opened, preview, {"reason": reason}, yes=yes, detach=detach, output=output)
+        say_plan(preview, output, limited=max_active is not None)
+        said = {"reason": reason, "max_active": max_active}
+        launch_shown(opened, preview, said, yes=yes, detach=detach, output=output)
 
 
 def _say(found: TaskDetail, output: Output) -> None:

@@ -78,6 +78,7 @@ def materialize(
     downstream: o.Downstream = False,
     param: o.Param = [],  # noqa: B006 - Typer's form of "none given"; never changed
     lane: o.Lane = None,
+    max_active: o.MaxActive = None,
     tag: o.Tag = [],  # noqa: B006 - Typer's form of "none given"; never changed
     timeout: o.Timeout = None,
     yes: o.Yes = False,
@@ -88,7 +89,12 @@ def materialize(
     from partita.ui.api.services.words import tags_of
 
     asked = o.Asked(selection, partitions, partition, lower, upper, mode, upstream, downstream, param)
-    said = {"lane": lane, "timeout_s": o.seconds_of(timeout, "--timeout"), "tags": tags_of(tag)}
+    said = {
+        "lane": lane,
+        "max_active": max_active,
+        "timeout_s": o.seconds_of(timeout, "--timeout"),
+        "tags": tags_of(tag),
+    }
     _act(asked, intent="run", yes=yes, detach=detach, output=Output(json=as_json), said=said)
 
 
@@ -103,9 +109,7 @@ def backfill_create(
     upstream: o.Upstream = False,
     downstream: o.Downstream = False,
     param: o.Param = [],  # noqa: B006 - Typer's form of "none given"; never changed
-    max_active: Annotated[
-        int | None, typer.Option("--max-active", min=1, help="At most so many tasks queued or running at once.")
-    ] = None,
+    max_active: o.MaxActive = None,
     priority: Annotated[
         int, typer.Option("--priority", help="Higher goes first among backfills.", min=-1000, max=1000)
     ] = 0,

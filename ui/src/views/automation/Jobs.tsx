@@ -10,7 +10,7 @@ import { Empty, Loaded, Problem } from "../../design/Feedback";
 import { Icon } from "../../design/Icon";
 import { StateGlyph } from "../../design/StateGlyph";
 import { Time } from "../../design/Time";
-import { plural } from "../../lib/format";
+import { count, plural } from "../../lib/format";
 import { planSearch, tagsText } from "../../plan/request";
 import { Confirm } from "../Confirm";
 import { ClockChange, Ticks } from "./Ticks";
@@ -162,6 +162,8 @@ function Facts({ job }: { job: Job }) {
         </dd>
         <dt>Lane</dt>
         <dd>{job.lane}</dd>
+        <dt>Tasks at once</dt>
+        <dd>{job.max_active === null ? "as many as the pools admit" : `at most ${count(job.max_active)}`}</dd>
         <dt>Cells of a tick</dt>
         <dd>{job.max_cells === null ? "at most the limit of automation" : `at most ${job.max_cells}`}</dd>
         <dt>Kept</dt>
@@ -257,10 +259,11 @@ function RunJob({ job }: { job: Job }) {
     downstream: job.downstream,
     params: job.params,
   });
+  const kept = { lane: job.lane, max_active: job.max_active === null ? undefined : String(job.max_active) };
   const preview = useMutation({
     mutationFn: () => post<JobPlan>(`/jobs/${job.name}/plan`),
-    onSuccess: ({ plan, tags, lane }) =>
-      navigate({ to: "/plan", search: { ...asked, id: String(plan.id), tags: tagsText(tags), lane } }),
+    onSuccess: ({ plan, tags }) =>
+      navigate({ to: "/plan", search: { ...asked, id: String(plan.id), tags: tagsText(tags), ...kept } }),
   });
   return (
     <>
@@ -279,7 +282,7 @@ function RunJob({ job }: { job: Job }) {
           <Link
             className="btn small"
             to="/plan"
-            search={{ ...asked, tags: tagsText({ ...job.tags, job: job.name }), lane: job.lane }}
+            search={{ ...asked, tags: tagsText({ ...job.tags, job: job.name }), ...kept }}
           >
             Change its params for this run
           </Link>

@@ -17,6 +17,7 @@ import { count, plural, shortHash } from "../../lib/format";
 import { useStateFavicon } from "../../lib/title";
 import { CancelButton } from "../CancelButton";
 import { RunTags } from "../RunTable";
+import { Pace } from "./Pace";
 import { TaskGrid } from "./TaskGrid";
 import { TaskList } from "./TaskList";
 import { TaskPanel } from "./TaskPanel";
@@ -116,6 +117,7 @@ function Header({ run }: { run: RunDetail }) {
             {run.cells.failed > 0 && <span className="tone-red">, {count(run.cells.failed)} failed</span>} of{" "}
             {plural(run.cells.total, "cell")}
           </span>
+          {(run.max_active !== null || (open && run.backfill_id === null)) && <Pace run={run} open={open} />}
           {run.snapshots.map((snapshot) => (
             <span key={snapshot.location} data-tip={snapshot.version}>
               {snapshot.location} <span className="mono">{shortHash(snapshot.version)}</span>

@@ -62,6 +62,8 @@ class LaunchPart(MemoryPart):
         return [self._insert_run(run) for run in runs]
 
     def _insert_run(self, run: NewRun) -> RunId:
+        if run.max_active is not None and run.max_active < 1:
+            raise self._violation(f"a run with the limit {run.max_active}: at least 1")
         run_id = RunId(self._db.next("run"))
         self._db.run.put(
             {
@@ -84,6 +86,7 @@ class LaunchPart(MemoryPart):
                 "keys_revision": run.keys_revision,
                 "times_out_at": None if run.timeout_s is None else self._now + timedelta(seconds=run.timeout_s),
                 "timed_out_at": None,
+                "max_active": run.max_active,
             }
         )
         for location_id, snapshot_id in run.pins:

@@ -69,6 +69,7 @@ class RetentionPart(MemoryPart):
         if bare:
             for table in (self._db.run_pin, self._db.run_tag, self._db.run_tally):
                 _delete(table, (row for row in table if row["run_id"] in bare))
+            _delete(self._db.pool, [row for one in bare if (row := self._db.pool.get(f"run:{one}")) is not None])
             _delete(self._db.run, (row for row in self._db.run if row["id"] in bare))
             return len(bare)
         requests = [row for row in self._db.automation_request if row["run_id"] is not None and _date(row["at"]) == day]

@@ -37,6 +37,7 @@ def run_of(row: Row) -> Run:
         timed_out=row["timed_out_at"] is not None,
         cancelled_from=row["cancelled_from"],
         keys_revision=row["keys_revision"],
+        max_active=row["max_active"],
     )
 
 
@@ -83,6 +84,12 @@ class RunsPart(MemoryPart):
                     "cancelled_from": update.cancelled_from,
                 }
             )
+
+    def limit_run(self, run_id: RunId, max_active: int | None) -> None:
+        if max_active is not None and max_active < 1:
+            raise self._violation(f"run {run_id} with the limit {max_active}: at least 1")
+        if run_id in self._db.run:
+            self._db.run.change(run_id, max_active=max_active)
 
     # -- workers
     def put_worker(self, worker_id: WorkerId, host: str, pid: int, capacity: int, lease_s: float) -> None:

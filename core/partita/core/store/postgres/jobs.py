@@ -12,8 +12,8 @@ from partita.core.store.sql import text
 from partita.core.store.values_jobs import Job
 
 _NAMES = (
-    "name", "request", "lane", "created_by", "created_at", "tags", "cron", "tz", "max_cells", "paused_by", "paused_at",
-    "pause_reason", "next_at", "last_tick", "last_run", "last_note",
+    "name", "request", "lane", "created_by", "created_at", "tags", "cron", "tz", "max_cells", "max_active", "paused_by",
+    "paused_at", "pause_reason", "next_at", "last_tick", "last_run", "last_note",
 )  # fmt: skip
 _COLUMNS = ", ".join(_NAMES)
 _JSON = ("request", "tags")

@@ -48,16 +48,16 @@ INSERT_RUNS = text("""
         FROM unnest(CAST(:backfills AS bigint[]), CAST(:lanes AS text[]), CAST(:priorities AS integer[]),
                     CAST(:causes AS jsonb[]), CAST(:requests AS jsonb[]), CAST(:plan_hashes AS text[]),
                     CAST(:as_of AS timestamptz[]), CAST(:params AS jsonb[]), CAST(:task_counts AS integer[]),
-                    CAST(:keys_revisions AS bigint[]), CAST(:timeouts AS float8[]))
+                    CAST(:keys_revisions AS bigint[]), CAST(:timeouts AS float8[]), CAST(:max_active AS integer[]))
              WITH ORDINALITY
              AS u(backfill_id, lane, priority, cause, request, plan_hash, as_of, params, task_count, keys_revision, timeout_s,
-                  place)
+                  max_active, place)
     ), runs AS (
         INSERT INTO run (id, backfill_id, state, lane, priority, cause, request, plan_hash, as_of, params, task_count,
-                         keys_revision, times_out_at)
+                         keys_revision, times_out_at, max_active)
         OVERRIDING SYSTEM VALUE
         SELECT id, backfill_id, 'running', lane, priority, cause, request, plan_hash, as_of, params, task_count, keys_revision,
-               now() + make_interval(secs => timeout_s)
+               now() + make_interval(secs => timeout_s), max_active
         FROM given
     ), pins AS (
         INSERT INTO run_pin (run_id, location_id, snapshot_id)
@@ -164,6 +164,7 @@ class LaunchPart(PostgresPart):
             task_counts=[run.task_count for run in runs],
             keys_revisions=[run.keys_revision for run in runs],
             timeouts=[run.timeout_s for run in runs],
+            max_active=[run.max_active for run in runs],
             pin_places=[place for place, _ in pins],
             locations=[location_id for _, (location_id, _) in pins],
             snapshots=[snapshot_id for _, (_, snapshot_id) in pins],

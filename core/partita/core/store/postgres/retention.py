@@ -71,6 +71,9 @@ OLD_RUNS = text("""
 DELETE_PINS = text("DELETE FROM run_pin WHERE run_id = ANY(CAST(:runs AS bigint[]))")
 DELETE_TAGS = text("DELETE FROM run_tag WHERE run_id = ANY(CAST(:runs AS bigint[]))")
 DELETE_TALLIES = text("DELETE FROM run_tally WHERE run_id = ANY(CAST(:runs AS bigint[]))")
+DELETE_CAPS = text(
+    "DELETE FROM pool WHERE name = ANY(SELECT 'run:' || u.id FROM unnest(CAST(:runs AS bigint[])) AS u(id))"
+)
 DELETE_RUNS = text("DELETE FROM run WHERE id = ANY(CAST(:runs AS bigint[]))")
 
 DELETE_REQUESTS = text("""
@@ -153,7 +156,7 @@ class RetentionPart(PostgresPart):
             return len(tasks)
         runs = [row[0] for row in self._rows(OLD_RUNS, lower=lower, upper=upper, n=limit)]
         if runs:
-            for statement in (DELETE_PINS, DELETE_TAGS, DELETE_TALLIES, DELETE_RUNS):
+            for statement in (DELETE_PINS, DELETE_TAGS, DELETE_TALLIES, DELETE_CAPS, DELETE_RUNS):
                 self._execute(statement, runs=runs)
             return len(runs)
         for statement in (DELETE_REQUESTS, DELETE_EVENTS, DELETE_SCATTERED_EVENTS):

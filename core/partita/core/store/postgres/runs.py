@@ -23,7 +23,7 @@ TAKE_TALLIES = text("""
 """)
 
 RUN_COLUMNS = """id, backfill_id, state, as_of, cancel_requested_at IS NOT NULL, tallies, task_count, request, cause, params,
-    lane, timed_out_at IS NOT NULL, cancelled_from, keys_revision"""
+    lane, timed_out_at IS NOT NULL, cancelled_from, keys_revision, max_active"""
 
 READ_RUNS = text(f"SELECT {RUN_COLUMNS} FROM run WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id")
 LOCK_RUNS = text(f"SELECT {RUN_COLUMNS} FROM run WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id FOR NO KEY UPDATE")
@@ -40,6 +40,8 @@ WRITE_RUNS = text("""
          AS u(id, expect_state, state, tallies, cancel_requested, finished_at, timed_out, cancelled_from)
     WHERE r.id = u.id AND r.state = u.expect_state
 """)
+
+LIMIT_RUN = text("UPDATE run SET max_active = :max_active WHERE id = :id")
 
 TRY_DUTY = text("SELECT pg_try_advisory_xact_lock(4, :duty)")
 
@@ -102,6 +104,9 @@ class RunsPart(PostgresPart):
             cancelled_from=[update.cancelled_from for update in rows],
         )
         self._expect(written, len(rows), f"runs {[update.id for update in rows[:20]]}")
+
+    def limit_run(self, run_id: RunId, max_active: int | None) -> None:
+        self._execute(LIMIT_RUN, id=run_id, max_active=max_active)
 
     def note_duty(
         self, name: str, holder: str, ms: float | None, *, failures: int = 0, error: str | None = None

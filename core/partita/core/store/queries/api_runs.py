@@ -12,7 +12,7 @@ from partita.core.store.sql import text
 _TERMINAL = "('success', 'failed', 'upstream_failed', 'skipped', 'removed', 'cancelled')"
 
 _RUN = """r.id, r.backfill_id, r.state, r.cause, r.request, r.plan_hash, r.as_of, r.created_at, r.finished_at,
-    r.cancel_requested_at, r.times_out_at, r.timed_out_at,
+    r.cancel_requested_at, r.times_out_at, r.timed_out_at, r.max_active,
     (SELECT jsonb_object_agg(g.name, g.value) FROM run_tag g WHERE g.run_id = r.id) AS tags"""
 _RUN_FILTER = """(CAST(:state AS text) IS NULL OR r.state = :state)
     AND (cardinality(CAST(:names AS text[])) = 0 OR r.id IN (

@@ -13,7 +13,8 @@ from partita.ui.api.models.plans import Mode, PlanView, TagName, TagValue
 
 class JobRequest(Model):
     """`cron` and `tz` (an IANA zone) go together; without them the job runs by hand. A tick of more than `max_cells` cells asks
-    for nothing (null: as the configuration says of automation). Without `lane`: scheduled."""
+    for nothing (null: as the configuration says of automation). At most `max_active` tasks of a run of it are active at once.
+    Without `lane`: scheduled."""
 
     name: str = Field(min_length=1, max_length=100)
     selection: str = Field(min_length=1)
@@ -27,6 +28,7 @@ class JobRequest(Model):
     cron: str | None = None
     tz: str | None = None
     max_cells: int | None = Field(default=None, ge=0)
+    max_active: int | None = Field(default=None, ge=1)
 
 
 class JobConfirm(JobRequest):
@@ -63,6 +65,7 @@ class JobView(Model):
     cron: str | None
     tz: str | None
     max_cells: int | None
+    max_active: int | None
     created_by: str
     created_at: datetime
     paused_by: str | None
@@ -88,11 +91,12 @@ class JobRun(Model):
 
 
 class JobPlan(Model):
-    """The plan of a job as of now; launch it with its `tags` and `lane`."""
+    """The plan of a job as of now; launch it with its `tags`, `lane` and `max_active`."""
 
     plan: PlanView
     tags: dict[str, str]
     lane: str
+    max_active: int | None
 
 
 class JobChange(Model):

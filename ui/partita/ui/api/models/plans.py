@@ -223,10 +223,11 @@ TagValue = Annotated[str, Field(max_length=500)]
 
 
 class LaunchRequest(Model):
-    """`confirm_cells` repeats the count that was shown: a plan that was not read is not launched (law 6). `name`, `max_active`
-    (tasks at once), `priority` and `order` (which partitions first) make it a backfill, or are of it. Without `lane` it goes in
-    the lane interactive, a backfill in the lane backfill. `reason` is kept in the audit.
-    After `timeout_s` what of the run has not ended is stopped. `tags` say what the run is for: runs are found by them."""
+    """`confirm_cells` repeats the count that was shown: a plan that was not read is not launched (law 6). `name`, `priority` and
+    `order` (which partitions first) make it a backfill, or are of it. At most `max_active` tasks of the run, or of the backfill,
+    are queued or running at once. Without `lane` it goes in the lane interactive, a backfill in the lane backfill. `reason` is
+    kept in the audit. After `timeout_s` what of the run has not ended is stopped. `tags` say what the run is for: runs are found
+    by them."""
 
     confirm_cells: int = Field(ge=0)
     name: str | None = None

@@ -45,6 +45,15 @@ class RunList(Model):
     total: int
 
 
+class RunSettings(Model):
+    """`max_active` null: no limit but the pools'."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    max_active: int | None = Field(ge=1)
+    reason: str = Field(default="", max_length=2000)
+
+
 class PinView(Model):
     location: str
     version: str
@@ -64,13 +73,15 @@ class RunWait(Model):
 
 
 class RunDetail(RunSummary):
-    """`times_out_at` is when what has not ended by then is stopped; null: it may take as long as it does."""
+    """At most `max_active` tasks of it are queued or running at once; null: as many as the pools admit, or as its backfill
+    says. `times_out_at` is when what has not ended by then is stopped; null: it may take as long as it does."""
 
     waits: list[RunWait]
     params: dict[str, Any]
     plan_hash: str
     snapshots: list[PinView]
     critical_path: list[int]
+    max_active: int | None
     times_out_at: datetime | None
     timed_out_at: datetime | None
 

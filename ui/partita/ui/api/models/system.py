@@ -61,7 +61,7 @@ class PoolView(Model):
     """A pool or a cap. `kind` says what a cap limits, `limits` says it in words; a pool has neither limits nor owner."""
 
     name: str
-    kind: Literal["pool", "all", "location", "asset", "backfill"]
+    kind: Literal["pool", "all", "location", "asset", "backfill", "run"]
     limits: str | None
     slots: int
     held: int

@@ -15,6 +15,7 @@ from partita.ui.api.models import (
     LogPageView,
     RunDetail,
     RunList,
+    RunSettings,
     RunSummary,
     TaskDetail,
     TaskList,
@@ -60,6 +61,11 @@ def cancel_run(use: Use, run_id: Id, request: CancelRequest | None = None) -> Ru
 @router.get("/runs/{run_id}/cancel", operation_id="previewCancelRun")
 def preview_cancel_run(use: Use, run_id: Id) -> CancelPreview:
     return use.runs.cancel_preview(run_id)
+
+
+@router.post("/runs/{run_id}/settings", operation_id="changeRun")
+def change_run(use: Use, run_id: Id, request: RunSettings) -> RunDetail:
+    return use.runs.change(run_id, request)
 
 
 def _why(request: CancelRequest | None) -> str:

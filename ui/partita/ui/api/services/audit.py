@@ -114,6 +114,11 @@ def _set_backfill(detail: Mapping[str, Any]) -> str:
     return f"changed backfill {detail['backfill']}: {', '.join(moved)}"
 
 
+def _limited_run(detail: Mapping[str, Any]) -> str:
+    was, now = detail["max_active"]
+    return f"changed run {detail['run']}: max_active {_limit(was)} to {_limit(now)}"
+
+
 def _limit(value: int | None) -> str:
     return "no limit" if value is None else str(value)
 
@@ -137,6 +142,7 @@ _TOLD: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "pause_backfill": lambda detail: f"paused backfill {detail['backfill']}",
     "resume_backfill": lambda detail: f"let backfill {detail['backfill']} go on",
     "set_backfill": _set_backfill,
+    "limit_run": _limited_run,
     "accept": lambda detail: f"accepted {_cells(detail)}{_of(detail)} as they are",
     "accept_undo": lambda detail: f"took acceptance {detail['acceptance']} back: {_cells(detail)}",
     "alert_ack": lambda detail: f"acknowledged {plural(len(detail['alerts']), 'alert')}",

@@ -82,7 +82,7 @@ class JobService:
         asked = _asked(job)
         params = {**(asked.get("params") or {}), **(run.params if run else {})}
         shown = self._plans.preview(PlanRequest.model_validate({**asked, "params": params, "as": "run"}))
-        return shown, JobPlan(plan=shown.view(), tags=tags_of_job(job), lane=job.lane)
+        return shown, JobPlan(plan=shown.view(), tags=tags_of_job(job), lane=job.lane, max_active=job.max_active)
 
     def pause(self, name: str, change: JobChange) -> JobView:
         """Raises NotFound, JobRefused."""
@@ -122,6 +122,7 @@ class JobService:
             cron=request.cron,
             tz=request.tz,
             max_cells=request.max_cells,
+            max_active=request.max_active,
         )
 
 
@@ -150,6 +151,7 @@ def _view(job: Job, now: Any) -> JobView:
         cron=job.cron,
         tz=job.tz,
         max_cells=job.max_cells,
+        max_active=job.max_active,
         created_by=job.created_by,
         created_at=job.created_at,
         paused_by=job.paused_by,
@@ -184,4 +186,5 @@ def _cli(request: JobRequest) -> str:
     parts += [f"--lane {shlex.quote(request.lane)}"] if request.lane else []
     parts += [f"--cron {shlex.quote(request.cron)} --tz {request.tz}"] if request.cron else []
     parts += [f"--max-cells {request.max_cells}"] if request.max_cells is not None else []
+    parts += [f"--max-active {request.max_active}"] if request.max_active is not None else []
     return " ".join(parts)

@@ -181,6 +181,7 @@ class PlanService:
             lane=request.lane or ("interactive" if backfill is None and retry_of is None else "backfill"),
             timeout_s=request.timeout_s,
             tags=request.tags,
+            max_active=request.max_active if backfill is None and retry_of is None else None,
         )
         try:
             made = launch(self._backend.store, asked)
@@ -194,7 +195,7 @@ class PlanService:
         return {**cause, "reason": reason} if reason else cause
 
     def _new_backfill(self, shown: Preview, request: LaunchRequest, made: Plan) -> NewBackfill | None:
-        wanted = request.name or request.max_active or request.priority or request.order != "oldest"
+        wanted = request.name or request.priority or request.order != "oldest"
         if shown.intent != "backfill" and not wanted:
             return None
         return NewBackfill(

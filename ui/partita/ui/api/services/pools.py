@@ -1,6 +1,6 @@
 """Pools and caps: who holds their slots and how many wait, and the resizing of pools by hand.
 
-Owns which rows people see (no cap without a limit, no backfill that is over, no pause) and in which words. A cap is
+Owns which rows people see (no cap without a limit, no backfill or run that is over, no pause) and in which words. A cap is
 resized where it is written: in the asset's code, in partita.toml, at the backfill.
 """
 
@@ -92,7 +92,7 @@ def _view(pool: Row, holders: Sequence[Row], waiting: int) -> PoolView:
 
 
 def _shown(one: PoolView) -> bool:
-    return one.slots < UNLIMITED_SLOTS and (one.kind != "backfill" or one.held + one.waiting > 0)
+    return one.slots < UNLIMITED_SLOTS and (one.kind not in ("backfill", "run") or one.held + one.waiting > 0)
 
 
 def _limits(cap: Cap) -> str:
@@ -105,6 +105,8 @@ def _limits(cap: Cap) -> str:
             return f"active tasks of asset {cap.of}"
         case "backfill":
             return f"active tasks of backfill {cap.of}"
+        case "run":
+            return f"active tasks of run {cap.of}"
         case "paused":
             return "what is paused"
         case _:
@@ -121,6 +123,8 @@ def _where(cap: Cap) -> str:
             return "change max_active= in the asset's code"
         case "backfill":
             return f"partita backfill set {cap.of} --max-active N"
+        case "run":
+            return f"partita runs set {cap.of} --max-active N"
         case "paused":
             return "resume it: partita resume"
         case _:

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from threading import Lock
 
+from partita.core.duties.run_limits import limit_run
 from partita.core.duties.runs import cancel_run, cancel_tasks
 from partita.core.store.queries import api_runs as sql
 from partita.core.store.queries.api_read import Row, Rows, now, number, one, rows
@@ -23,6 +24,7 @@ from partita.ui.api.models import (
     QueueView,
     RunDetail,
     RunList,
+    RunSettings,
     RunSummary,
     TaskDetail,
     TaskList,
@@ -83,6 +85,7 @@ class RunService:
             plan_hash=row["plan_hash"],
             snapshots=[PinView(location=pin["location"], version=pin["version"]) for pin in pins],
             critical_path=[task["id"] for task in path],
+            max_active=row["max_active"],
             times_out_at=row["times_out_at"],
             timed_out_at=row["timed_out_at"],
         )
@@ -100,6 +103,20 @@ class RunService:
         cancelled = cancel_run(self._backend.store, RunId(run_id), self._backend.who, reason=reason)
         self._backend.wake(cancelled.channels)
         return self.summary(run_id)
+
+    def change(self, run_id: int, settings: RunSettings) -> RunDetail:
+        """Raises NotFound, RunRefused."""
+        with self._backend.store.read() as reader:
+            self._run(reader, run_id)
+        done = limit_run(
+            self._backend.store,
+            RunId(run_id),
+            max_active=settings.max_active,
+            who=self._backend.who,
+            reason=settings.reason,
+        )
+        self._backend.wake(done.channels)
+        return self.detail(run_id)
 
     # ------------------------------------------------------------------ tasks
 

@@ -27,7 +27,9 @@ _SIDES: Mapping[str, Side] = {
     "none": "upstream", "scheduled": "limits", "queued": "workers", "up_for_retry": "time", "deferred": "outside",
     "awaiting_input": "person",
 }  # fmt: skip
-_CAPS = {"backfill_cap": "backfill", "asset_cap": "asset", "location_cap": "location", "running_cap": "all"}
+_CAPS = {
+    "backfill_cap": "backfill", "run_cap": "run", "asset_cap": "asset", "location_cap": "location", "running_cap": "all",
+}  # fmt: skip
 
 
 def why_it_waits(reader: Reader, row: Row) -> Reason | None:
@@ -94,6 +96,7 @@ _OF_SEVERAL = {
     "pool_full": "for slots of a pool",
     "lane": "for their lane, which is at its share",
     "backfill_cap": "for their backfill, which is at its limit",
+    "run_cap": "for their run, which is at its limit",
     "asset_cap": "for their assets, which are at max_active",
     "location_cap": "for their location, which is at max_running",
     "running_cap": "because max_running tasks are active in all",

@@ -23,6 +23,7 @@ _WAITS = {
     "version_gone": "waits for version {version} of location {location}: no server has it any more",
     "workers_busy": "waits for a worker: all {capacity} slots are taken",
     "backfill_cap": "waits for its backfill: {max_active} of its tasks are active, which is its limit",
+    "run_cap": "waits for its run: {max_active} of its tasks are active, which is its limit",
     "asset_cap": "waits for asset {asset}: {max_active} tasks of it are active, which is its max_active",
     "location_cap": "waits for location {location}: {max_running} of its tasks are active, which is its max_running",
     "running_cap": "waits: {max_running} tasks are active in all, which is max_running under [limits]",
