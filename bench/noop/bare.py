@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.duties.values import BATCH_TASKS
 from partita.core.store.postgres import cells, pools, tasks
 from partita.core.store.sql import Statement, text
@@ -115,13 +116,15 @@ def _admit(connection: psycopg.Connection) -> bool:
     """As the duty: up to 500 a visit, as many as have slots; none is lost by losing it. Whether any is left."""
     with connection.transaction():
         connection.execute("SET LOCAL synchronous_commit = off")
-        sets = [name for (name,) in _rows(connection, pools.SCHEDULED_POOL_SETS)]
+        needs = _rows(connection, pools.SCHEDULED_NEEDS)
+        sets = [name for name, _ in needs]
         names = {one.split('"')[1] for one in sets}
         free = {name: slots for name, slots, *_ in _rows(connection, pools.LOCK_POOLS, names=sorted(names))}
         for pool, _, _, held in _rows(connection, pools.HELD_SLOTS, names=sorted(names)):
             free[pool] -= held
         limits = [min(BATCH_TASKS, int(free[one.split('"')[1]])) for one in sets]
-        due = _rows(connection, tasks.LOCK_SCHEDULED, pool_sets=sets, limits=limits)
+        queues = [queue for _, queue in needs]
+        due = _rows(connection, tasks.LOCK_SCHEDULED, pool_sets=sets, queues=queues, limits=limits)
         ids = [row[0] for row in due][:BATCH_TASKS]
         connection.execute(_ADMIT, {"ids": ids})
         connection.execute(_HOLD, {"ids": ids})
@@ -137,6 +140,7 @@ def _claim_and_finish(connection: psycopg.Connection, worker: str) -> bool:
             tasks.LOCK_QUEUED,
             locations=[one for one, _ in pins],
             snapshots=[two for _, two in pins],
+            queues=[DEFAULT_QUEUE],
             n=BATCH_TASKS,
         )
         ids = sorted(row[0] for row in locked)[:BATCH_TASKS]

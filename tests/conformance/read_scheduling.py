@@ -15,7 +15,7 @@ from partita.core.decide import runs
 from partita.core.decide.admit import admit as decide_admission
 from partita.core.decide.retry import delay_s
 from partita.core.decide.rules import Ends, verdict
-from partita.core.decide.shares import Queue
+from partita.core.decide.shares import Line
 from partita.core.duties.admit import admit
 from partita.core.duties.retries import wake_retries
 from partita.core.duties.runs import fold_tallies
@@ -95,7 +95,7 @@ def _admit(given: Case) -> dict[str, Any]:
         names[index] = ready["id"]
         queues.setdefault(pools, []).append(_ready(index, pools, ready.get("priority", 0), ready.get("since", 0)))
     ordered = [
-        Queue(pools, queue[0].party, tuple(sorted(queue, key=lambda t: (turn(t.ready_at or START, t.priority), t.id))))
+        Line(pools, queue[0].party, tuple(sorted(queue, key=lambda t: (turn(t.ready_at or START, t.priority), t.id))))
         for pools, queue in queues.items()
     ]
     holds = {name: {Party("interactive", ""): n} for name, n in held.items()}

@@ -25,7 +25,7 @@ from partita.core.store.values import Party, Task, TaskId
 @mutant("count before lock", theme="crowd")
 def _(patch: Patch) -> None:
     """Admission counts what is held in its first transaction and locks the pools in a later one."""
-    sets, held = MemoryTx.scheduled_pool_sets, MemoryTx.held_slots
+    sets, held = MemoryTx.scheduled_needs, MemoryTx.held_slots
     counted: dict[str, dict[Party, int]] = {}
 
     def early(tx: MemoryTx) -> Any:
@@ -33,7 +33,7 @@ def _(patch: Patch) -> None:
         counted.update(held(tx, [row["name"] for row in tx._db.pool]))
         return sets(tx)
 
-    patch.setattr(MemoryTx, "scheduled_pool_sets", early)
+    patch.setattr(MemoryTx, "scheduled_needs", early)
     patch.setattr(MemoryTx, "held_slots", lambda tx, names: {name: counted.get(name, {}) for name in names})
 
 

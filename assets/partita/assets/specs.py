@@ -18,6 +18,7 @@ from partita.assets.condition_specs import ConditionSpec
 from partita.assets.evaluator_specs import EvaluatorSpec
 from partita.assets.freshness_specs import FreshnessSpec
 from partita.assets.keys import AssetKey, asset_key
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.assets.scheme_specs import MappingSpec, PartitionsSpec, Spec
 from partita.assets.wait_specs import WaitSpec
 
@@ -211,7 +212,8 @@ class AssetSpec(Spec):
     """One asset. `fingerprint` is what staleness compares, `dependency_hash` covers upstreams, names and mappings.
 
     `subsettable`: its step can make some of its assets without the others. `renamed_from` are keys that it had before, the
-    nearest first. `max_active` caps its tasks that are queued or running. `deadline_s`: each partition is due so long
+    nearest first. `max_active` caps its tasks that are queued or running; workers of `queue` run them. `deadline_s`: each
+    partition is due so long
     after its window closed, or after its launch where that is later or it has none. `wait_for` is what
     must come before an attempt starts, `freshness` what the asset promises, `resources` the classes that its step is handed.
 
@@ -240,6 +242,7 @@ class AssetSpec(Spec):
     freshness: FreshnessSpec | None = None
     pools: tuple[PoolUse, ...] = ()
     max_active: int | None = Field(default=None, ge=1)
+    queue: str = DEFAULT_QUEUE
     resources: tuple[str, ...] = ()
     priority: int = 0
     trigger_rule: TriggerRule = "all_success"

@@ -16,6 +16,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from partita.assets import PartitaError, reserved_pool, suggest
+from partita.assets.queues import served_queues
 from partita.core.config_alerts import AlertConfig, MaintenanceConfig, OwnerConfig, check_names, unset_variables
 
 FILE_NAME = "partita.toml"
@@ -53,11 +54,21 @@ class DatabaseConfig(_Section):
 
 
 class WorkerConfig(_Section):
-    """`capacity` attempts at a time; a worker that is silent for `lease_s` loses all of them."""
+    """`capacity` attempts at a time, of tasks of these `queues` (None: of the default one, and it spreads them over all code
+    servers); a worker that is silent for `lease_s` loses all of them."""
 
     capacity: int = Field(default=8, ge=1)
+    queues: tuple[str, ...] | None = None
     lease_s: float = Field(default=30.0, gt=1)
     grace_s: float = Field(default=10.0, ge=0)
+
+    @field_validator("queues")
+    @classmethod
+    def _named(cls, queues: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        try:
+            return None if queues is None else served_queues(queues, "it")
+        except PartitaError as refused:
+            raise ValueError(str(refused)) from None
 
 
 class TriggererConfig(_Section):

@@ -18,6 +18,7 @@ from partita.assets import (
 )
 from partita.assets.durations import Duration, seconds
 from partita.assets.partitions.dynamic import FAN_OUT
+from partita.assets.queues import DEFAULT_QUEUE, check_queue
 from partita.sdk.automation import Automation
 from partita.sdk.callbacks import Callback
 from partita.sdk.collector import CallSite, caller, current
@@ -77,6 +78,7 @@ def asset(
     wait_for: Wait | Sequence[Wait] = (),
     pool: Pool | None = None,
     max_active: int | None = None,
+    queue: str | None = None,
     priority: int = 0,
     trigger_rule: TriggerRule = "all_success",
     batch: Batch = SINGLE,
@@ -119,6 +121,7 @@ def asset(
     `wait_for` are triggers that must fire before an attempt starts, each with its deadline, such as
     `FileExists("in/{partition}.csv").within("6h")`; a step that waits holds no slot.
     `pool` is a name or {name: slots}; `max_active` is how many of its tasks may hold slots at once, over all runs.
+    `queue` says which workers run it: those that serve it (`partita worker --queues gpu`), "default" unless given.
     `trigger_rule` says when it runs, given how the upstream tasks of its run ended: after all of them succeeded unless given.
     `on_code_change="rebuild"` lets automation make the asset's history again when its code
     or its dependencies change; "ignore" leaves it as it is. An automatic request of more than `automatic_limit` cells waits
@@ -166,6 +169,7 @@ def multi_asset(
     wait_for: Wait | Sequence[Wait] = (),
     pool: Pool | None = None,
     max_active: int | None = None,
+    queue: str | None = None,
     priority: int = 0,
     trigger_rule: TriggerRule = "all_success",
     batch: Batch = SINGLE,
@@ -213,6 +217,7 @@ def multi_asset(
         wait_for,
         pool,
         max_active,
+        queue,
         priority,
         trigger_rule,
         batch,
@@ -328,6 +333,7 @@ def defaults(
     tags: Mapping[str, str] | None = None,
     retries: RetryPolicy | None = None,
     pool: Pool | None = None,
+    queue: str | None = None,
     timeout: Duration | None = None,
 ) -> None:
     """Set options of all definitions below it in this module; each may say otherwise.
@@ -347,6 +353,7 @@ def defaults(
         tags=dict(tags or {}),
         retries=checked_retries(retries, "defaults()"),
         pools=None if pool is None else checked_pools(pool, "defaults()"),
+        queue=DEFAULT_QUEUE if queue is None else check_queue(queue, "defaults()"),
         timeout_s=None if timeout is None else seconds(timeout, what="defaults(timeout=)"),
     )
     current().set_defaults(site, said)

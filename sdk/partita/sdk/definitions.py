@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from partita.assets import AssetKey, OnCodeChange, PartitionsDef, TriggerRule
 from partita.assets.partitions.dynamic import FAN_OUT
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.sdk.automation import Automation
 from partita.sdk.freshness import Freshness
 from partita.sdk.policies import Batch, RetryPolicy
@@ -72,6 +73,7 @@ class StepOptions:
     freshness: Freshness | None = None
     waits: tuple[Wait, ...] = ()
     max_active: int | None = None
+    queue: str = DEFAULT_QUEUE
     priority: int = 0
     trigger_rule: TriggerRule = "all_success"
     on_code_change: OnCodeChange = "ignore"
@@ -125,4 +127,5 @@ class ModuleDefaults:
     tags: Mapping[str, str] = field(default_factory=dict)
     retries: RetryPolicy | None = None
     pools: Mapping[str, int] | None = None
+    queue: str = DEFAULT_QUEUE
     timeout_s: float | None = None

@@ -219,6 +219,7 @@ def _asset_spec(made: AssetDef, handle: StepHandle, fingerprint: str) -> AssetSp
         wait_for=tuple(wait.spec for wait in options.waits),
         pools=tuple(PoolUse(name=name, slots=pools[name]) for name in sorted(pools)),
         max_active=options.max_active,
+        queue=options.queue,
         resources=tuple(sorted({kind.__name__ for _, kind in handle.step.signature.resources})),
         priority=options.priority,
         trigger_rule=options.trigger_rule,

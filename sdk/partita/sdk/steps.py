@@ -24,6 +24,7 @@ from partita.assets import (
 )
 from partita.assets.durations import Duration, seconds
 from partita.assets.partitions.dynamic import FAN_OUT
+from partita.assets.queues import check_queue
 from partita.assets.wait_specs import check_names
 from partita.sdk.automation import Automation, check_automation, checked_on_code_change, manual
 from partita.sdk.callbacks import Callback, declare_callbacks
@@ -54,6 +55,7 @@ class Options:
     wait_for: Wait | Sequence[Wait] = ()
     pool: Pool | None = None
     max_active: int | None = None
+    queue: str | None = None
     priority: int = 0
     trigger_rule: TriggerRule = "all_success"
     batch: Batch = SINGLE
@@ -193,6 +195,7 @@ def make_step(function: Callable[..., Any], site: CallSite, outs: Mapping[str, O
             fan_out=_checked_fan_out(options.fan_out, owner),
             pools=pools,
             max_active=options.max_active,
+            queue=said.queue if options.queue is None else check_queue(options.queue, owner),
             timeout_s=said.timeout_s if options.timeout is None else seconds(options.timeout, what=f"{owner}: timeout"),
             deadline_s=_checked_deadline(options.deadline, owner),
             freshness=checked_freshness(options.freshness, owner),

@@ -161,7 +161,7 @@ def test_who_is_queued_says_who_is_lacking_and_since_when(shop: Any, client: htt
         ready(shop)
         assert waiting(client, "orders", "2013-01-01")["code"] == "no_worker"
     [wait] = get(client, f"/runs/{run}")["waits"]
-    assert (wait["side"], wait["text"]) == ("workers", "1 task waits for a worker: none is alive")
+    assert (wait["side"], wait["text"]) == ("workers", "1 task waits for a worker: none of the queue is alive")
 
 
 def test_what_stands_behind_in_a_line_has_the_reason_of_its_line(shop: Any, client: httpx.Client) -> None:
@@ -199,7 +199,7 @@ def test_the_command_line_tells_both_questions_apart(
     text = " ".join(told.split())
     assert code == 0
     assert "limits: 2 tasks wait for slots of a pool" in text
-    assert "workers: 1 task waits for a worker: none is alive" in text
+    assert "workers: 1 task waits for a worker: none of the queue is alive" in text
 
 
 def test_what_nobody_watches_says_what_is_lacking(world: Any, client: httpx.Client) -> None:

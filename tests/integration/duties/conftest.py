@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 _TABLES = (
     *("task", "task_edge", "task_cell", "open_cell", "cell_cause", "pool", "pool_slot", "attempt", "wait"),
-    *("run", "run_tally", "event", "event_todo", "worker", "cell"),
+    *("run", "run_tally", "event", "event_todo", "worker", "cell", "fan_out"),
 )
 
 

@@ -30,6 +30,7 @@ POOL_SETS = (
     (PoolUse("warehouse", 2), PoolUse("default", 1)),
     (PoolUse("Größe", 3),),
 )
+QUEUES = ("default", "default", "gpu", "Gpu")
 AS_OF = datetime(2026, 3, 2, 5, 0, 0, 123456, tzinfo=UTC)
 U64 = (1 << 64) - 1
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from tests.integration.store.differential_world import AS_OF, KEYS, POOL_SETS, Op, World
+from tests.integration.store.differential_world import AS_OF, KEYS, POOL_SETS, QUEUES, Op, World
 
 from partita.core.store.port import Conflict, Tx
 from partita.core.store.values import (
@@ -75,6 +75,7 @@ def _new_task(w: World, task_id: TaskId, first: bool) -> NewTask:
         rule=w.one(["all_success", "all_done"]),
         fair_key=w.one(["", "by:ada", "owner:Ö"]),
         critical_path=w.random.randint(0, 2),
+        queue="default" if pin[0] is None else w.one(QUEUES),
     )
 
 

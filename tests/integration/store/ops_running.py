@@ -6,8 +6,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.integration.store.differential_world import WORKERS, Op, World
+from tests.integration.store.differential_world import QUEUES, WORKERS, Op, World
 
+from partita.assets.queues import ALL_QUEUES
 from partita.core.store.port import Tx
 from partita.core.store.values import (
     BackfillId,
@@ -96,9 +97,12 @@ def release_slots(w: World) -> Op:
 
 def workers(w: World) -> Op:
     worker, lease_s, ids = w.one(WORKERS), w.one([-1.5, 0, 1000.25]), w.some(WORKERS, 2)
+    queues = w.one([[ALL_QUEUES], w.some(QUEUES, 2)])
     return w.op(
         [
             lambda tx: tx.put_worker(worker, "host", 12, 4, lease_s),
+            lambda tx: tx.put_worker(worker, "host", 12, 4, lease_s, queues),
+            lambda tx: tx.last_served(QUEUES),
             lambda tx: tx.renew_lease(worker, lease_s),
             lambda tx: tx.retire_worker(worker),
             lambda tx: tx.lock_lapsed_workers_skip(2),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from random import Random
 
-from tests.integration.store.differential_world import POOL_SETS, WORKERS, Op, World
+from tests.integration.store.differential_world import POOL_SETS, QUEUES, WORKERS, Op, World
 
 from partita.core.store.port import Tx
 from partita.core.store.values import (
@@ -13,6 +13,7 @@ from partita.core.store.values import (
     CellRef,
     CellState,
     Fence,
+    Needs,
     RunId,
     TaskCellUpdate,
     TaskId,
@@ -34,20 +35,22 @@ def lock_dependents(w: World) -> Op:
 
 
 def selections(w: World) -> Op:
-    pool_set, limit, pins = w.one(POOL_SETS), w.random.randint(1, 4), w.some(w.pins(), 3)
+    needs, limit, pins = Needs(w.one(POOL_SETS), w.one(QUEUES)), w.random.randint(1, 4), w.some(w.pins(), 3)
+    queues = w.some(QUEUES)
     runs = sorted(w.db.run.rows) or [RunId(1)]
     run_id, workers, worker = w.one(runs), w.some(WORKERS), w.one(WORKERS)
     return w.op(
         [
-            lambda tx: tx.lock_scheduled_skip({pool_set: limit, POOL_SETS[1]: limit}),
+            lambda tx: tx.lock_scheduled_skip({needs: limit, Needs(POOL_SETS[1]): limit}),
             lambda tx: tx.lock_open_gates_skip(limit),
             lambda tx: tx.running_parties(worker),
             lambda tx: tx.lock_queued_skip(pins, limit),
+            lambda tx: tx.lock_queued_skip(pins, limit, queues),
             lambda tx: tx.lock_due_retries_skip(limit),
             lambda tx: tx.lock_tasks_of_workers(workers),
             lambda tx: tx.lock_open_tasks_of_run(run_id),
             lambda tx: tx.lock_open_tasks_of_run(run_id, below=TaskId(25), limit=2),
-            lambda tx: tx.scheduled_pool_sets(),
+            lambda tx: tx.scheduled_needs(),
             lambda tx: tx.cancelled_tasks_of_worker(worker),
             lambda tx: tx.queued_pins(),
         ]

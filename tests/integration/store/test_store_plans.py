@@ -20,14 +20,22 @@ _MARK = re.compile(r"(?<![:\w]):(\w+)")
 # decide.
 _SMALL = {"worker", "triggerer", "code_server", "location", "lane", "pause", "job", "automation_fault"}
 # Queues, taken from their head with a LIMIT, and the skip scan of pool sets.
-_HEADS = {"TAKE_TALLIES", "TAKE_CELL_CHANGES", "TAKE_SIGNALS", "SCHEDULED_POOL_SETS", "LOCK_CANCELLING", "TAKE_FAN_OUT"}
+_HEADS = {"TAKE_TALLIES", "TAKE_CELL_CHANGES", "TAKE_SIGNALS", "SCHEDULED_NEEDS", "LOCK_CANCELLING", "TAKE_FAN_OUT"}
 # The first and the last of an index that is in order: the oldest history, the run that has been open for longest, the last days.
 _HEADS |= {"OLDEST_HISTORY", "OPEN_RUN", "ARCHIVE_DAYS", "DELETE_EVENTS", "DOOMED_FILES"}
 # All of what is open, which an index holds and nothing else: what a person pauses; runs that wait for a version that is gone;
 # open waits for cells; steps that have waited for long; events that wait for a consumer; open runs that see dynamic keys; what
-# runs, when somebody collects; alerts that have not ended, notices that were not sent.
+# runs, when somebody collects; alerts that have not ended, notices that were not sent; what an evaluator asked for.
 _OPEN = {"LOCK_OPEN_TASKS", "STRANDED_RUNS", "LOCK_MET", "MET_CELLS", "WAITING_STEPS", "WAITING_EVENT", "FORGET_KEYS"}
-_OPEN |= {"TAKE_DOOMED", "LOCK_OVER_ALERTS", "WRITE_ALERTS", "END_SNOOZES", "LOCK_FORMING", "END_NOTICES"}
+_OPEN |= {
+    "TAKE_DOOMED",
+    "LOCK_OVER_ALERTS",
+    "WRITE_ALERTS",
+    "END_SNOOZES",
+    "LOCK_FORMING",
+    "END_NOTICES",
+    "ACTIVE_OF_EVALUATOR",
+}
 # Of activations, which compare all definitions with all that is known of them (ADR 10): a row per asset, and per rename.
 _DEFINITIONS = {"READ_ASSETS", "FORMER_KEYS"}
 

@@ -19,6 +19,7 @@ from partita.core.store.values import (
     AttemptId,
     CellRef,
     Fence,
+    Needs,
     NewEvent,
     PoolUse,
     Publication,
@@ -40,7 +41,7 @@ def _admit_raw(store: PostgresStore) -> int:
         if not pools:
             return -1
         room = pools[0].slots - sum(tx.held_slots(["warehouse"])["warehouse"].values())
-        tasks = tx.lock_scheduled_skip({WAREHOUSE: min(room, 30)}) if room > 0 else []
+        tasks = tx.lock_scheduled_skip({Needs(WAREHOUSE): min(room, 30)}) if room > 0 else []
         tx.hold_slots((task.id, use) for task in tasks for use in task.pools)
         tx.write_tasks([TaskUpdate.of(task, TaskState.QUEUED, queued_at=tx.now()) for task in tasks])
         return len(tasks)

@@ -22,6 +22,7 @@ address = "10.0.0.1:5001"
 warehouse = 2
 [worker]
 capacity = 3
+queues = ["gpu", "default"]
 """
 
 
@@ -39,6 +40,7 @@ def test_is_found_above_and_paths_are_relative_to_it(tmp_path: Path) -> None:
     assert config.home == tmp_path / "state"
     assert config.location("flights").root == tmp_path / "code"
     assert (config.pools, config.worker.capacity) == ({"warehouse": 2}, 3)
+    assert config.worker.queues == ("default", "gpu")
 
 
 def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
@@ -53,6 +55,8 @@ def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[worker]\ncapacity = 0", r"worker\.capacity"),
+        ("[worker]\nqueues = ['gpu,big']", r"`worker\.queues` cannot be used.*queue 'gpu,big'.*1 to 63 letters"),
+        ("[worker]\nqueues = []", r"`worker\.queues` cannot be used.*names no queue"),
         ("[pools]\n'asset:x' = 2", "has the name of a cap.*max_active"),
         ("[lanes.night]\nweight = 0", r"`lanes\.night\.weight` cannot be used"),
         ("[lanes.a]\nreserved = 0.5\n[lanes.b]\nreserved = 0.5", "reserve 1 of each pool together"),

@@ -13,6 +13,7 @@ from partita.assets.digest import cell_hash, digest_of_inputs
 from partita.core.decide import lapse, retry, runs
 from partita.core.decide.admit import room
 from partita.core.decide.claim import digests_of, sums_of
+from partita.core.decide.queues import Served
 from partita.core.decide.reasons import cause_of, explain
 from partita.core.decide.settle import Ended, settle
 from partita.core.decide.transitions import Actor
@@ -193,16 +194,16 @@ def test_a_run_ends_by_its_tallies(counts: dict[str, int], asked: bool) -> None:
 # ------------------------------------------------------------------------------------------------- reasons
 def test_exactly_one_reason_binds_servers_before_workers() -> None:
     """Law 5, S-151."""
-    pin = QueuedPin(LocationId(1), "flights", SnapshotId(1), "v1", 3)
+    pin = QueuedPin(LocationId(1), "flights", SnapshotId(1), "v1")
     expires = datetime(2027, 1, 1, tzinfo=UTC)
     server = CodeServer("c", LocationId(1), "addr", ("v1",), expires)
     worker = Worker(WorkerId("w"), "h", 1, 4, expires, "live")
-    assert cause_of(pin, [], []).reason is WaitReason.NO_SERVER
-    assert cause_of(pin, [replace(server, location_id=LocationId(2))], [worker]).reason is WaitReason.NO_SERVER
-    assert cause_of(pin, [replace(server, versions=("v2",))], [worker]).reason is WaitReason.VERSION_GONE
-    assert cause_of(pin, [server], []).reason is WaitReason.NO_WORKER
-    busy = cause_of(pin, [server], [worker])
-    assert (busy.reason, busy.detail) == (WaitReason.WORKERS_BUSY, {"workers": 1, "capacity": 4})
+    assert cause_of(pin, [], Served([])).reason is WaitReason.NO_SERVER
+    assert cause_of(pin, [replace(server, location_id=LocationId(2))], Served([worker])).reason is WaitReason.NO_SERVER
+    assert cause_of(pin, [replace(server, versions=("v2",))], Served([worker])).reason is WaitReason.VERSION_GONE
+    assert cause_of(pin, [server], Served([])).reason is WaitReason.NO_WORKER
+    busy = cause_of(pin, [server], Served([worker]))
+    assert (busy.reason, busy.detail) == (WaitReason.WORKERS_BUSY, {"queue": "default", "workers": 1, "capacity": 4})
     assert explain(QUEUED, busy, NOW) is None
     late = explain(QUEUED, busy, NOW + timedelta(seconds=2))
     assert late is not None

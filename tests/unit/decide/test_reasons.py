@@ -12,9 +12,10 @@ from tests.unit.store.tasks import a_task
 
 from partita.core.decide.admit import Admission, admit
 from partita.core.decide.caps import RUNNING_POOL, asset_pool, backfill_pool, cap_of, location_pool, run_pool
+from partita.core.decide.queues import Served
 from partita.core.decide.reasons import CLAIM_GRACE, cause_of, explain, same_constraint
 from partita.core.decide.settle import Ended, settle
-from partita.core.decide.shares import queues_of
+from partita.core.decide.shares import lines_of
 from partita.core.store.values import (
     BackfillId,
     Lane,
@@ -59,7 +60,7 @@ def ready(number: int, lane: str, pools: tuple[PoolUse, ...]) -> Task:
 
 def decided(tasks: list[Task], slots: Mapping[str, int], held: Mapping[str, Mapping[Party, int]]) -> Admission:
     pools = {name: Pool(name, n) for name, n in slots.items()}
-    queues = queues_of(tasks, dict.fromkeys((task.pools for task in tasks), 1_000))
+    queues = lines_of(tasks, dict.fromkeys((task.needs for task in tasks), 1_000))
     return admit(queues, pools, {name: held.get(name, {}) for name in slots}, LANES, limit=500, now=START)
 
 
@@ -147,7 +148,7 @@ def test_a_reason_is_written_again_only_when_another_limit_binds(
 
 # ------------------------------------------------------------------ queued: workers
 
-PIN = QueuedPin(LocationId(1), "shop", SnapshotId(1), "v2", 1)
+PIN = QueuedPin(LocationId(1), "shop", SnapshotId(1), "v2")
 
 
 def server(*versions: str, location: int = 1) -> CodeServer:
@@ -165,7 +166,7 @@ def worker(number: int) -> Worker:
 def test_what_is_queued_and_not_claimed_says_who_is_lacking_and_with_them_the_verdict_is_another(
     servers: list[CodeServer], workers: int
 ) -> None:
-    alive = [worker(n) for n in range(workers)]
+    alive = Served([worker(n) for n in range(workers)])
     found = cause_of(PIN, servers, alive)
     assert found.reason in WORKERS
     task = a_task(state=TaskState.QUEUED, queued_at=START - CLAIM_GRACE)
@@ -175,7 +176,7 @@ def test_what_is_queued_and_not_claimed_says_who_is_lacking_and_with_them_the_ve
     cured = {
         WaitReason.NO_SERVER: lambda: cause_of(PIN, [*servers, server("v1")], alive),
         WaitReason.VERSION_GONE: lambda: cause_of(PIN, [*servers, server("v2")], alive),
-        WaitReason.NO_WORKER: lambda: cause_of(PIN, servers, [worker(9)]),
+        WaitReason.NO_WORKER: lambda: cause_of(PIN, servers, Served([worker(9)])),
     }
     if found.reason in cured:
         assert cured[found.reason]().reason is not found.reason

@@ -14,7 +14,7 @@ from tests.unit.duties.duty_world import START
 from tests.unit.store.tasks import a_task
 
 from partita.core.decide.admit import Admission, admit
-from partita.core.decide.shares import Queue, choose, fair_key, queues_of
+from partita.core.decide.shares import Line, choose, fair_key, lines_of
 from partita.core.store.values import (
     PRIORITY_WORTH_S,
     BackfillId,
@@ -45,7 +45,7 @@ def _admit(
     limit: int = 500,
 ) -> Admission:
     pools = {name: Pool(name, n) for name, n in slots.items()}
-    queues = queues_of(sorted(tasks, key=_place), dict.fromkeys((task.pools for task in tasks), 1_000))
+    queues = lines_of(sorted(tasks, key=_place), dict.fromkeys((task.needs for task in tasks), 1_000))
     return admit(queues, pools, {name: held.get(name, {}) for name in slots}, lanes, limit=limit, now=START)
 
 
@@ -257,8 +257,8 @@ def test_of_equals_the_longer_chain_goes_first() -> None:
 
 def test_a_queue_of_which_more_is_not_known_ends_the_visit() -> None:
     """Else others would go before those of it that were not read."""
-    known = Queue(ONE, Party("interactive", "x"), (_task(1, key="x"),), whole=False)
-    other = Queue(ONE, Party("interactive", "y"), tuple(_task(n, key="y") for n in range(2, 9)))
+    known = Line(ONE, Party("interactive", "x"), (_task(1, key="x"),), whole=False)
+    other = Line(ONE, Party("interactive", "y"), tuple(_task(n, key="y") for n in range(2, 9)))
     admission = admit([known, other], {"p": Pool("p", 9)}, {"p": {}}, LANES, limit=500, now=START)
     assert [task.id for task, _ in admission.admitted] == [1]
     assert admission.more

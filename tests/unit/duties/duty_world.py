@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.duties.admit import admit
 from partita.core.duties.claim import claim
 from partita.core.duties.finish import finish
@@ -188,8 +189,8 @@ class World:
     def launch(self, *tasks: LaunchTask, **changes: Any) -> Launched:
         return launch(self.store, plan_of(*tasks, **changes))
 
-    def claims(self, limit: int = 100, worker: WorkerId = WORKER) -> Claims:
-        return claim(self.store, worker, [PIN], limit, self.definitions.resolve, no_log)
+    def claims(self, limit: int = 100, worker: WorkerId = WORKER, queues: Sequence[str] = (DEFAULT_QUEUE,)) -> Claims:
+        return claim(self.store, worker, [PIN], limit, self.definitions.resolve, no_log, queues=queues)
 
     def start(self, limit: int = 100, worker: WorkerId = WORKER) -> dict[str, Claimed]:
         """Admits and claims; what started, by step."""

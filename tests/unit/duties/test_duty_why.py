@@ -1,8 +1,8 @@
 """Every reason there is: a crowded house says of each task that does not run what keeps it, with evidence; take away just
 that, and the verdict is another (issue 4, Why; S-151).
 
-Houses are seeded: tasks over pools, caps, lanes, upstreams and their own past, retries, waits, questions, pauses, servers and
-workers that lack. One reason is the request's and not a task's, `in_progress`; `integration/api/test_waits.py` has it.
+Houses are seeded: tasks over pools, queues, caps, lanes, upstreams and their own past, retries, waits, questions, pauses,
+servers and workers that lack. One reason is the request's and not a task's, `in_progress`: `integration/api/test_waits.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.unit.duties.duty_world import WORKER, World, report, step
 
+from partita.assets.queues import ALL_QUEUES, DEFAULT_QUEUE
 from partita.assets.wait_specs import APPROVAL_TRIGGER
 from partita.core.decide.answers import Answer
 from partita.core.decide.waits import Fired
@@ -57,8 +58,8 @@ EVIDENCE: Mapping[WaitReason, set[str]] = {
     WaitReason.POOL_FULL: {"pool", "slots", "held", "wants"},
     WaitReason.LANE: {"pool", "lane", "slots", "held", "wants"},
     WaitReason.RETRY_AT: {"at", "error"},
-    WaitReason.NO_WORKER: set(),
-    WaitReason.WORKERS_BUSY: {"workers", "capacity"},
+    WaitReason.NO_WORKER: {"queue", "since", "others"},
+    WaitReason.WORKERS_BUSY: {"queue", "workers", "capacity"},
     WaitReason.NO_SERVER: {"location"},
     WaitReason.VERSION_GONE: {"location", "version"},
     WaitReason.BACKFILL_CAP: {"backfill", "max_active"},
@@ -109,7 +110,8 @@ def _launch(world: World, random: Random) -> None:
         partitions = [f"{len(world.rows('task'))}.{n}"]
         made = step(asset, *upstream, partitions=partitions, pools=pools, caps=("asset:s1",) if asset == 1 else ())
         waits = random.choice([()] * 5 + [(OUTSIDE,), (QUESTION,)])
-        tasks.append(replace(made, waits=waits, retry=RetryPolicy(2, delay_s=60.0)))
+        queue = random.choice([DEFAULT_QUEUE] * 3 + ["gpu"])
+        tasks.append(replace(made, waits=waits, retry=RetryPolicy(2, delay_s=60.0), queue=queue))
     backfill = NewBackfill("b", random.choice([None, 1]), "ada") if random.random() < 0.4 else None
     limit = random.choice([None, None, 1]) if backfill is None else None
     world.launch(*tasks, lane=random.choice(["interactive", "backfill"]), backfill=backfill, max_active=limit)
@@ -158,12 +160,12 @@ def _waited(world: World, row: dict[str, Any]) -> None:
 
 
 def _worker(world: World, row: dict[str, Any]) -> None:
-    register(world.store, WorkerId("another"), host="h", pid=2, capacity=PLENTY)
+    register(world.store, WorkerId("another"), host="h", pid=2, capacity=PLENTY, queues=[ALL_QUEUES])
 
 
 def _claimed(world: World, row: dict[str, Any]) -> None:
     _worker(world, row)
-    world.claims(PLENTY, WorkerId("another"))
+    world.claims(PLENTY, WorkerId("another"), [row["queue"]])
 
 
 def _served(world: World, row: dict[str, Any]) -> None:

@@ -11,7 +11,18 @@ from tests.unit.store.tasks import new_task
 
 from partita.core.store.memory import MemoryStore
 from partita.core.store.port import Conflict, Store, Tx, Violation
-from partita.core.store.values import CellRef, NewRun, Pool, PoolUse, RunId, TaskId, TaskState, TaskUpdate, WorkerId
+from partita.core.store.values import (
+    CellRef,
+    Needs,
+    NewRun,
+    Pool,
+    PoolUse,
+    RunId,
+    TaskId,
+    TaskState,
+    TaskUpdate,
+    WorkerId,
+)
 
 T0 = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -74,7 +85,7 @@ def test_an_exception_undoes_every_table() -> None:
         store.run(_failing(much))
     assert store.dump() == before
     with store.begin() as tx:
-        assert [task.id for task in tx.lock_scheduled_skip({(PoolUse("default", 1),): 5})] == [task_id]
+        assert [task.id for task in tx.lock_scheduled_skip({Needs((PoolUse("default", 1),)): 5})] == [task_id]
 
 
 def test_numbers_of_sequences_are_not_given_twice() -> None:

@@ -1,11 +1,12 @@
 """Admission: which ready tasks get the slots of their pools. Pure.
 
-Tasks come in queues, one per pool set and party; all tasks of a queue want the same slots, so a queue is blocked as a whole.
-The queues are merged in one order (`shares.turns`: first who holds less than it is due, then priority with age), which is
+Tasks come in lines, one per pool set, queue and party; all tasks of a line want the same slots, so a line is blocked as a whole.
+The lines are merged in one order (`shares.turns`: first who holds less than it is due, then priority with age), which is
 therefore global and not per pool. A task that finds too little room in a pool reserves it: nothing behind it may take from
 that pool, of whichever lane, so that a stream of small tasks cannot starve a big one; only what is kept for a lane stays open
 to that lane, for the big task may not have it anyway. It reserves nothing else, so that a full pool never hides an empty one,
-and a task that wants more than its pool will ever have for it reserves nothing at all.
+and a task that wants more than its pool will ever have for it reserves nothing at all. What waits for no slot takes no part in
+that order: tasks that are paused, and tasks of a queue that no worker serves (`stopped`).
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from datetime import datetime
 from typing import Any
 
 from partita.core.decide.caps import cap_of, cap_reason, pause_reason
+from partita.core.decide.queues import Served
 from partita.core.decide.reasons import same_constraint
-from partita.core.decide.shares import Held, PoolSet, Queue, Shares, turns
+from partita.core.decide.shares import Held, Line, Shares, turns
 from partita.core.decide.transitions import Actor, move
-from partita.core.store.values import Lane, Pool, PoolUse, Task, TaskState, TaskUpdate, WaitReason
+from partita.core.store.values import Lane, Needs, Pool, PoolUse, Task, TaskState, TaskUpdate, WaitReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Admission:
 
     admitted: tuple[tuple[Task, TaskUpdate], ...]
     explained: tuple[tuple[Task, TaskUpdate], ...]  # tasks whose reason changed
-    blocked: Mapping[tuple[PoolUse, ...], Shortage]
+    blocked: Mapping[Needs, Shortage]
     more: bool
 
 
@@ -50,7 +52,7 @@ def room(pools: Iterable[PoolUse], slots: Mapping[str, Pool], held: Mapping[str,
 
 
 def admit(
-    queues: Sequence[Queue],
+    lines: Sequence[Line],
     slots: Mapping[str, Pool],
     held: Held,
     lanes: Mapping[str, Lane],
@@ -59,23 +61,23 @@ def admit(
     now: datetime,
     priorities: Mapping[str, int] | None = None,
 ) -> Admission:
-    """`slots` and `held` cover all pools of the queues. Ends early where the rest of a queue is not known."""
-    visit = _Visit(queues, slots, held, lanes, priorities or {})
+    """`slots` and `held` cover all pools of the lines. Ends early where the rest of a line is not known."""
+    visit = _Visit(lines, slots, held, lanes, priorities or {})
     admitted: list[tuple[Task, TaskUpdate]] = []
     explained: list[tuple[Task, TaskUpdate]] = []
-    blocked: dict[PoolSet, Shortage] = {}
-    for queue, task in turns(queues, visit.shares):
+    blocked: dict[Needs, Shortage] = {}
+    for line, task in turns(lines, visit.shares):
         if len(admitted) == limit:
             return Admission(tuple(admitted), tuple(explained), blocked, more=True)
-        shortage = visit.shortage(queue)
+        shortage = visit.shortage(line)
         if shortage is None:
-            visit.take(queue)
+            visit.take(line)
             admitted.append((task, move(task, TaskState.QUEUED, Actor.ADMIT, queued_at=now)))
-            if not queue.whole and task is queue.tasks[-1]:
+            if not line.whole and task is line.tasks[-1]:
                 return Admission(tuple(admitted), tuple(explained), blocked, more=True)
             continue
-        blocked.setdefault(task.pools, shortage)
-        visit.reserve(queue, task)  # each time: those before it may have taken what the first of its queue left
+        blocked.setdefault(task.needs, shortage)
+        visit.reserve(line, task)  # each time: those before it may have taken what the first of its line left
         if not same_constraint(task, shortage.reason, shortage.detail):
             explained.append((task, _explain(task, shortage)))
     return Admission(tuple(admitted), tuple(explained), blocked, more=False)
@@ -86,58 +88,58 @@ class _Visit:
 
     def __init__(
         self,
-        queues: Sequence[Queue],
+        lines: Sequence[Line],
         slots: Mapping[str, Pool],
         held: Held,
         lanes: Mapping[str, Lane],
         priorities: Mapping[str, int],
     ) -> None:
         sizes = {name: pool.slots for name, pool in slots.items()}
-        self.shares = Shares(lanes, sizes, held, [(queue.pools, queue.party) for queue in queues], priorities)
+        self.shares = Shares(lanes, sizes, held, [(line.pools, line.party) for line in lines], priorities)
         self._slots = slots
         self._free = {name: pool.slots - sum(held[name].values()) for name, pool in slots.items()}
         self._reserved: dict[str, Task] = {}
         self._blocked: dict[int, Shortage] = {}
 
-    def shortage(self, queue: Queue) -> Shortage | None:
-        """The first pool that has no room for the queue; once it is blocked, it stays so."""
-        found = self._blocked.get(id(queue))
+    def shortage(self, line: Line) -> Shortage | None:
+        """The first pool that has no room for the line; once it is blocked, it stays so."""
+        found = self._blocked.get(id(line))
         if found is None:
-            found = next((short for use in queue.pools if (short := self._short(queue, use)) is not None), None)
+            found = next((short for use in line.pools if (short := self._short(line, use)) is not None), None)
             if found is not None:
-                self._blocked[id(queue)] = found
+                self._blocked[id(line)] = found
         return found
 
-    def take(self, queue: Queue) -> None:
-        for use in queue.pools:
+    def take(self, line: Line) -> None:
+        for use in line.pools:
             self._free[use.name] -= use.slots
-        self.shares.take(queue.pools, queue.party)
+        self.shares.take(line.pools, line.party)
 
-    def reserve(self, queue: Queue, task: Task) -> None:
-        lane = queue.party.lane
-        if any(use.slots > self.shares.most(use.name, lane) for use in queue.pools):
+    def reserve(self, line: Line, task: Task) -> None:
+        lane = line.party.lane
+        if any(use.slots > self.shares.most(use.name, lane) for use in line.pools):
             return  # it can never run as things stand: it must not hold up those that can
-        for use in queue.pools:
+        for use in line.pools:
             if self._free[use.name] - self.shares.kept_from(use.name, lane) < use.slots:
                 self._reserved.setdefault(use.name, task)
 
-    def _short(self, queue: Queue, use: PoolUse) -> Shortage | None:
-        free, lane = self._free[use.name], queue.party.lane
+    def _short(self, line: Line, use: PoolUse) -> Shortage | None:
+        free, lane = self._free[use.name], line.party.lane
         if free < use.slots:
-            return self._shortage_of(queue, use, None)
+            return self._shortage_of(line, use, None)
         behind = self._reserved.get(use.name)
         if behind is not None and self.shares.own(use.name, lane) < use.slots:
-            return self._shortage_of(queue, use, behind)
+            return self._shortage_of(line, use, behind)
         if free - self.shares.kept_from(use.name, lane) < use.slots:
             return Shortage(WaitReason.LANE, self.shares.evidence(use, lane))
         return None
 
-    def _shortage_of(self, queue: Queue, use: PoolUse, behind: Task | None) -> Shortage:
+    def _shortage_of(self, line: Line, use: PoolUse, behind: Task | None) -> Shortage:
         pool, cap = self._slots[use.name], cap_of(use.name)
         if cap is not None:
             return Shortage(*cap_reason(cap, pool))
-        if self.shares.has_its_share(use.name, queue.party.lane) and use.slots <= pool.slots:
-            return Shortage(WaitReason.LANE, self.shares.evidence(use, queue.party.lane))
+        if self.shares.has_its_share(use.name, line.party.lane) and use.slots <= pool.slots:
+            return Shortage(WaitReason.LANE, self.shares.evidence(use, line.party.lane))
         held = pool.slots - self._free[use.name]
         detail: dict[str, Any] = {"pool": use.name, "slots": pool.slots, "held": held, "wants": use.slots}
         if behind is not None:
@@ -145,10 +147,12 @@ class _Visit:
         return Shortage(WaitReason.POOL_FULL, detail)
 
 
-def paused_of(pools: PoolSet, slots: Mapping[str, Pool]) -> Shortage | None:
-    """Why nothing of a pool set is admitted whatever is free: the first of its pools that somebody paused. It waits for nobody
-    and for no slot, so it takes no part in the line."""
-    found = next((reason for use in pools if (reason := pause_reason(slots[use.name])) is not None), None)
+def stopped(needs: Needs, slots: Mapping[str, Pool], served: Served) -> Shortage | None:
+    """Why nothing that needs this is admitted whatever is free: somebody paused one of its pools, else no worker of its queue is
+    alive, and it would keep its slots from those that have workers."""
+    found = next((reason for use in needs.pools if (reason := pause_reason(slots[use.name])) is not None), None)
+    if found is None:
+        found = served.nobody_takes(needs.queue)
     return None if found is None else Shortage(*found)
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from partita.core.decide.queues import Served
 from partita.core.decide.transitions import Actor, move
-from partita.core.store.values import Task, TaskState, TaskUpdate, WaitReason, Worker
+from partita.core.store.values import Task, TaskState, TaskUpdate, WaitReason
 from partita.core.store.values_definitions import CodeServer, QueuedPin
 
 # A task that is claimed within this time was not waiting for anybody.
@@ -20,6 +21,8 @@ CLAIM_GRACE = timedelta(seconds=2)
 # behind those that became ready meanwhile: a location that is down must not fill the pools of all others.
 SERVER_GRACE = timedelta(seconds=15)
 ASIDE = timedelta(seconds=15)
+# A worker that restarts is back within this time. After it the task gives its slots back to those whose workers are alive.
+WORKER_GRACE = timedelta(seconds=15)
 
 
 _NOBODY_CAN_RUN_IT = frozenset({WaitReason.NO_SERVER, WaitReason.VERSION_GONE})
@@ -27,7 +30,8 @@ _NOBODY_CAN_RUN_IT = frozenset({WaitReason.NO_SERVER, WaitReason.VERSION_GONE})
 
 # What a constraint is told apart by: what it is of, and its limit. How much of it is taken is not stored anew each time.
 _NAMES = (
-    "pool", "lane", "backfill", "run", "asset", "location", "version", "behind_task", "slots", "max_active", "max_running",
+    "pool", "lane", "backfill", "run", "asset", "location", "version", "behind_task", "queue", "slots", "max_active",
+    "max_running",
 )  # fmt: skip
 
 
@@ -40,24 +44,29 @@ def same_constraint(task: Task, reason: WaitReason, detail: Mapping[str, Any]) -
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The reason that binds all queued tasks of one version, and whether it binds from the first moment."""
+    """The reason that binds all queued tasks of one version and queue, and whether it binds from the first moment. `in_the_way`:
+    workers that cannot take them are alive, and tasks of theirs may want the same slots; `until` when one was that could."""
 
     reason: WaitReason
     detail: Mapping[str, Any]
     at_once: bool
+    in_the_way: bool = False
+    until: datetime | None = None
 
 
-def cause_of(pin: QueuedPin, servers: Sequence[CodeServer], workers: Sequence[Worker]) -> Cause:
-    """`servers` and `workers` are the live ones."""
+def cause_of(pin: QueuedPin, servers: Sequence[CodeServer], served: Served) -> Cause:
+    """`servers` are the live ones."""
     of_location = [server for server in servers if server.location_id == pin.location_id]
     if not of_location:
         return Cause(WaitReason.NO_SERVER, {"location": pin.location}, at_once=True)
     if not any(pin.version in server.versions for server in of_location):
         return Cause(WaitReason.VERSION_GONE, {"location": pin.location, "version": pin.version}, at_once=True)
+    workers = served.by(pin.queue)
     if not workers:
-        return Cause(WaitReason.NO_WORKER, {}, at_once=True)
-    capacity = sum(worker.capacity for worker in workers)
-    return Cause(WaitReason.WORKERS_BUSY, {"workers": len(workers), "capacity": capacity}, at_once=False)
+        until = served.until.get(pin.queue) if served.workers else None
+        return Cause(*served.no_worker(pin.queue), at_once=True, in_the_way=bool(served.workers), until=until)
+    busy = {"queue": pin.queue, "workers": len(workers), "capacity": sum(worker.capacity for worker in workers)}
+    return Cause(WaitReason.WORKERS_BUSY, busy, at_once=False)
 
 
 def explain(task: Task, cause: Cause, now: datetime) -> TaskUpdate | None:
@@ -68,9 +77,19 @@ def explain(task: Task, cause: Cause, now: datetime) -> TaskUpdate | None:
             task, TaskState.UP_FOR_RETRY, Actor.EXPLAIN, reason=cause.reason, reason_detail=cause.detail,
             not_before=at, ready_at=at, queued_at=None,
         )  # fmt: skip
+    if cause.in_the_way and _waited_out(task, cause, now):
+        return move(
+            task, TaskState.SCHEDULED, Actor.EXPLAIN, reason=cause.reason, reason_detail=cause.detail, queued_at=None
+        )
     binds = cause.at_once or (task.queued_at is not None and task.queued_at <= now - CLAIM_GRACE)
     reason = cause.reason if binds else None
     if reason is task.reason:
         return None
     detail = cause.detail if binds else None
     return move(task, TaskState.QUEUED, Actor.EXPLAIN, reason=reason, reason_detail=detail)
+
+
+def _waited_out(task: Task, cause: Cause, now: datetime) -> bool:
+    """Whether nobody has been there to take it for the time in which a worker that restarts is back."""
+    since = max((at for at in (task.queued_at, cause.until) if at is not None), default=now)
+    return since <= now - WORKER_GRACE

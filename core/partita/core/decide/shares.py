@@ -20,8 +20,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.decide.caps import cap_of
-from partita.core.store.values import BackfillId, Lane, Party, PoolUse, Task, read_of_each, turn
+from partita.core.store.values import BackfillId, Lane, Needs, Party, PoolUse, Task, read_of_each, turn
 
 PoolSet = tuple[PoolUse, ...]
 Held = Mapping[str, Mapping[Party, int]]
@@ -46,23 +47,28 @@ def fair_key(cause: Mapping[str, Any], owner: str, backfill_id: BackfillId | Non
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
-    """Waiting tasks of one party that want the same, in order; `whole` when there are no more than these."""
+class Line:
+    """Waiting tasks of one party that need the same, in order; `whole` when there are no more than these."""
 
     pools: PoolSet
     party: Party
     tasks: tuple[Task, ...]
     whole: bool = True
+    queue: str = DEFAULT_QUEUE
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(self.pools, self.queue)
 
 
-def queues_of(tasks: Iterable[Task], limits: Mapping[PoolSet, int]) -> list[Queue]:
+def lines_of(tasks: Iterable[Task], limits: Mapping[Needs, int]) -> list[Line]:
     """Tasks as the store read them under these limits (`read_of_each`)."""
-    found: dict[PoolSet, dict[Party, list[Task]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[Needs, dict[Party, list[Task]]] = defaultdict(lambda: defaultdict(list))
     for task in tasks:
-        found[task.pools][task.party].append(task)
+        found[task.needs][task.party].append(task)
     return [
-        Queue(pools, party, tuple(own), whole=len(own) < read_of_each(limits[pools], len(parties)))
-        for pools, parties in found.items()
+        Line(needs.pools, party, tuple(own), len(own) < read_of_each(limits[needs], len(parties)), needs.queue)
+        for needs, parties in found.items()
         for party, own in parties.items()
     ]
 
@@ -163,25 +169,27 @@ class Shares:
         return len(self._keys[pool]) > 1 and self._of_lane[pool, lane] * self._weights[pool] >= due
 
 
-def turns(queues: Sequence[Queue], shares: Shares) -> Iterator[tuple[Queue, Task]]:
-    """All tasks, by the standing of their queue and then in their order. Whoever consumes it tells `shares` of what each took;
-    a queue's standing only grows by that, so that it is enough to look again at whoever comes first."""
+def turns(lines: Sequence[Line], shares: Shares) -> Iterator[tuple[Line, Task]]:
+    """All tasks, by the standing of their line and then in their order. Whoever consumes it tells `shares` of what each took;
+    a line's standing only grows by that, so that it is enough to look again at whoever comes first."""
     heads = [
-        (shares.standing(q.pools, q.party), shares.order(q.tasks[0]), at, 0) for at, q in enumerate(queues) if q.tasks
+        (shares.standing(line.pools, line.party), shares.order(line.tasks[0]), at, 0)
+        for at, line in enumerate(lines)
+        if line.tasks
     ]
     heapq.heapify(heads)
     while heads:
         standing, order, at, place = heads[0]
-        queue = queues[at]
-        now = shares.standing(queue.pools, queue.party)
+        line = lines[at]
+        now = shares.standing(line.pools, line.party)
         if now != standing:
             heapq.heapreplace(heads, (now, order, at, place))
             continue
-        if place + 1 < len(queue.tasks):
-            heapq.heapreplace(heads, (now, shares.order(queue.tasks[place + 1]), at, place + 1))
+        if place + 1 < len(line.tasks):
+            heapq.heapreplace(heads, (now, shares.order(line.tasks[place + 1]), at, place + 1))
         else:
             heapq.heappop(heads)
-        yield queue, queue.tasks[place]
+        yield line, line.tasks[place]
 
 
 _A_SLOT = (PoolUse("worker", 1),)
@@ -204,11 +212,11 @@ def choose(
     waiting = {party.lane for party in queued}
     size = limit + sum(n for party, n in running.items() if party.lane in waiting)
     shares = Shares(lanes, {"worker": size}, {"worker": running}, [(_A_SLOT, party) for party in queued], priorities)
-    queues = [Queue(_A_SLOT, party, tuple(sorted(own, key=shares.order))) for party, own in queued.items()]
+    lines = [Line(_A_SLOT, party, tuple(sorted(own, key=shares.order))) for party, own in queued.items()]
     chosen: list[Task] = []
-    for queue, task in turns(queues, shares):
+    for line, task in turns(lines, shares):
         if len(chosen) == limit:
             break
-        shares.take(queue.pools, queue.party)
+        shares.take(line.pools, line.party)
         chosen.append(task)
     return chosen

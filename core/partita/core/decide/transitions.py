@@ -197,9 +197,17 @@ def _only_told(before: Task, after: TaskUpdate) -> bool:
 _GIVES_BACK = (WaitReason.PAUSED, WaitReason.BACKFILL_CAP, WaitReason.RUN_CAP)
 
 
+def _same_place(before: Task, after: TaskUpdate) -> bool:
+    same = (after.ready_at, after.fence, after.worker_id) == (before.ready_at, before.fence, None)
+    return same and after.queued_at is None
+
+
 def _goes_back(before: Task, after: TaskUpdate) -> bool:
-    same_place = (after.ready_at, after.fence, after.worker_id) == (before.ready_at, before.fence, None)
-    return same_place and after.queued_at is None and after.reason in _GIVES_BACK
+    return _same_place(before, after) and after.reason in _GIVES_BACK
+
+
+def _has_no_worker(before: Task, after: TaskUpdate) -> bool:
+    return _same_place(before, after) and after.reason is WaitReason.NO_WORKER
 
 
 _S = TaskState
@@ -302,11 +310,12 @@ TABLE: tuple[Transition, ...] = (
         _goes_back,
         "its asset or its backfill is paused, or its backfill has a smaller limit: it gives its slots back",
     ),
-    Transition(_S.SCHEDULED, _S.SCHEDULED, Actor.EXPLAIN, _only_reason, "another pool binds"),
+    Transition(_S.SCHEDULED, _S.SCHEDULED, Actor.EXPLAIN, _only_reason, "another constraint binds"),
     Transition(_S.QUEUED, _S.QUEUED, Actor.EXPLAIN, _only_reason, "another shortage of workers or servers binds"),
     Transition(
         _S.QUEUED, _S.UP_FOR_RETRY, Actor.EXPLAIN, _waits_aside, "no server of its version has come for a while"
     ),
+    Transition(_S.QUEUED, _S.SCHEDULED, Actor.EXPLAIN, _has_no_worker, "no worker of its queue has come for a while"),
 )
 
 _BY_MOVE = {(t.source, t.target, t.actor): t for t in TABLE}

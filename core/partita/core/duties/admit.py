@@ -10,37 +10,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from partita.core.collecting import collector_rests
-from partita.core.decide.admit import Admission, Shortage, explain, paused_of, room
+from partita.core.decide.admit import Admission, Shortage, explain, room, stopped
 from partita.core.decide.admit import admit as decide
 from partita.core.decide.pause import with_evidence
-from partita.core.decide.shares import PoolSet, queues_of
+from partita.core.decide.queues import Served
+from partita.core.decide.shares import PoolSet, lines_of
 from partita.core.duties.channels import Channel
 from partita.core.duties.gates import NO_POOLS, open_gates
+from partita.core.duties.served import served_of
 from partita.core.duties.values import BATCH_TASKS, Admitted, Blocked, Woken
 from partita.core.store.port import Store, Tx
-from partita.core.store.values import Lane, Pool, Task, TaskUpdate, WaitReason
+from partita.core.store.values import Lane, Needs, Pool, Task, TaskUpdate, WaitReason
 
 
 def admit(store: Store, limit: int = BATCH_TASKS, *, explained: int = 20) -> Admitted:
     """Queues up to `limit` tasks for each group of pools; opens gates that somebody left behind.
 
-    Of each pool set that is blocked, the first `explained` tasks get their reason when it changed; a slow tick may ask for
-    more of them. `more` is true when the limit, or another admitter at some of the pools, ended the visit.
+    Of those that need the same and are blocked, the first `explained` tasks get their reason when it changed; a slow tick may
+    ask for more of them. `more` is true when the limit, or another admitter at some of the pools, ended the visit.
     """
-    sets, lanes = store.run(_looked_at, durable=False)
-    gates = open_gates(store) if NO_POOLS in sets else Woken(0)
+    looked = store.run(_look, durable=False)
+    gates = open_gates(store) if any(needs.pools == NO_POOLS for needs in looked.needs) else Woken(0)
     if gates.tasks:
-        sets, lanes = store.run(_looked_at, durable=False)
+        looked = store.run(_look, durable=False)
     queued, more, passed_over, blocked = 0, False, False, []
-    for group in _groups(pools for pools in sets if pools):
-        visit = partial(_visit, group=group, lanes=lanes, limit=limit, explained=explained)
+    for group in _groups(needs for needs in looked.needs if needs.pools):
+        visit = partial(_visit, group=group, looked=looked, limit=limit, explained=explained)
         with collector_rests():
             admission, busy = store.run(visit, durable=False)
         queued += len(admission.admitted)
         more, passed_over = more or admission.more, passed_over or busy
-        blocked += [Blocked(pools, s.reason, s.detail) for pools, s in admission.blocked.items()]
+        blocked += [Blocked(needs.pools, s.reason, s.detail, needs.queue) for needs, s in admission.blocked.items()]
     channels = [*gates.channels, *([Channel.QUEUED] if queued else [])]
     # News for admission was for this very visit.
     news = tuple(c for c in channels if c != Channel.SCHEDULED)
@@ -48,15 +51,24 @@ def admit(store: Store, limit: int = BATCH_TASKS, *, explained: int = 20) -> Adm
     return Admitted(queued, more or passed_over, tuple(blocked), gates.tasks, held, news)
 
 
-def _looked_at(tx: Tx) -> tuple[list[PoolSet], dict[str, Lane]]:
-    return tx.scheduled_pool_sets(), tx.lanes()
+class _Look(NamedTuple):
+    """What there is to admit, and what holds for all of it."""
+
+    needs: list[Needs]
+    lanes: dict[str, Lane]
+    served: Served
 
 
-def _groups(sets: Iterable[PoolSet]) -> list[list[PoolSet]]:
-    """Pool sets that share a pool, directly or through others, are decided together: priority is global across them."""
-    groups: list[tuple[set[str], list[PoolSet]]] = []
-    for pools in sets:
-        names, members = {use.name for use in pools}, [pools]
+def _look(tx: Tx) -> _Look:
+    needs = tx.scheduled_needs()
+    return _Look(needs, tx.lanes(), served_of(tx, [one.queue for one in needs if one.pools]))
+
+
+def _groups(wanted: Iterable[Needs]) -> list[list[Needs]]:
+    """Needs that share a pool, directly or through others, are decided together: priority is global across them."""
+    groups: list[tuple[set[str], list[Needs]]] = []
+    for needs in wanted:
+        names, members = {use.name for use in needs.pools}, [needs]
         apart = []
         for other_names, other_members in groups:
             if names.isdisjoint(other_names):
@@ -67,26 +79,23 @@ def _groups(sets: Iterable[PoolSet]) -> list[list[PoolSet]]:
     return [members for _, members in groups]
 
 
-def _visit(
-    tx: Tx, group: Sequence[PoolSet], lanes: Mapping[str, Lane], limit: int, explained: int
-) -> tuple[Admission, bool]:
-    names = sorted({use.name for pools in group for use in pools})
+def _visit(tx: Tx, group: Sequence[Needs], looked: _Look, limit: int, explained: int) -> tuple[Admission, bool]:
+    names = sorted({use.name for needs in group for use in needs.pools})
     slots = {pool.name: pool for pool in tx.lock_pools_skip(names)}
-    visited = [pools for pools in group if all(use.name in slots for use in pools)]
+    visited = [needs for needs in group if all(use.name in slots for use in needs.pools)]
     if not visited:  # another admitter is at these pools; what it does not see, the caller comes back for
         return Admission((), (), {}, more=False), True
-    paused = {pools: short for pools in visited if (short := paused_of(pools, slots)) is not None}
-    stopped = _tell_paused(tx, paused, explained)
-    open_sets = [pools for pools in visited if pools not in paused]
+    still = {needs: short for needs in visited if (short := stopped(needs, slots, looked.served)) is not None}
+    stays = _tell_stopped(tx, still, explained)
     held = tx.held_slots(list(slots))
     total = {name: sum(parties.values()) for name, parties in held.items()}
-    limits = {pools: _look_at(pools, slots, total, limit, explained) for pools in open_sets}
-    queues = queues_of(tx.lock_scheduled_skip(limits), limits) if limits else []
-    admission = decide(queues, slots, held, lanes, limit=limit, now=tx.now(), priorities=tx.backfill_priorities())
+    limits = {one: _look_at(one.pools, slots, total, limit, explained) for one in visited if one not in still}
+    lines = lines_of(tx.lock_scheduled_skip(limits), limits) if limits else []
+    admission = decide(lines, slots, held, looked.lanes, limit=limit, now=tx.now(), priorities=tx.backfill_priorities())
     tx.hold_slots((task.id, use) for task, _ in admission.admitted for use in task.pools)
-    told = [*_told(tx, admission), *(update for _, update in stopped)]
+    told = [*_told(tx, admission), *(update for _, update in stays)]
     tx.write_tasks([*(update for _, update in admission.admitted), *told])
-    admission = replace(admission, blocked={**admission.blocked, **paused})
+    admission = replace(admission, blocked={**admission.blocked, **still})
     return admission, len(visited) < len(group)
 
 
@@ -100,12 +109,12 @@ def _told(tx: Tx, admission: Admission) -> list[TaskUpdate]:
 
 
 def _look_at(pools: PoolSet, slots: Mapping[str, Pool], held: Mapping[str, int], limit: int, explained: int) -> int:
-    # Never less than one: the head of a queue without room may still reserve a pool before the queues behind it.
+    # Never less than one: the head of a line without room may still reserve a pool before the lines behind it.
     return min(limit + 1, max(room(pools, slots, held) + 1, explained, 1))
 
 
-def _tell_paused(tx: Tx, paused: Mapping[PoolSet, Shortage], explained: int) -> list[tuple[Task, TaskUpdate]]:
-    if not paused:
+def _tell_stopped(tx: Tx, still: Mapping[Needs, Shortage], explained: int) -> list[tuple[Task, TaskUpdate]]:
+    if not still:
         return []
-    found = tx.lock_scheduled_skip(dict.fromkeys(paused, explained))
-    return [move for pools, short in paused.items() for move in explain([t for t in found if t.pools == pools], short)]
+    found = tx.lock_scheduled_skip(dict.fromkeys(still, explained))
+    return [move for needs, short in still.items() for move in explain([t for t in found if t.needs == needs], short)]

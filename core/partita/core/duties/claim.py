@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.collecting import collector_rests
 from partita.core.decide import claim as decide
 from partita.core.decide.shares import choose
@@ -72,6 +73,7 @@ class _Asked:
     log_path: LogPath
     lease_s: float
     prepare: Prepare
+    queues: tuple[str, ...]
 
 
 class _Candidate(NamedTuple):
@@ -103,15 +105,16 @@ def claim(
     *,
     lease_s: float = LEASE_S,
     prepare: Prepare = _nothing,
+    queues: Sequence[str] = (DEFAULT_QUEUE,),
 ) -> Claims:
-    """Starts up to `limit` attempts of tasks pinned to `pins` (the versions that live code servers execute).
+    """Starts up to `limit` attempts of tasks of these `queues`, pinned to `pins` (the versions that live code servers execute).
 
     `prepare` is told of all runs, with the revision of keys that they see, before `resolve` and `log_path` are asked for their
     tasks, so that it can read them together.
 
     Tasks that need no attempt end here and do not count; `more` then says that it is worth calling again.
     """
-    asked = _Asked(worker_id, tuple(pins), min(limit, BATCH_TASKS), resolve, log_path, lease_s, prepare)
+    asked = _Asked(worker_id, tuple(pins), min(limit, BATCH_TASKS), resolve, log_path, lease_s, prepare, tuple(queues))
     with collector_rests():
         try:
             claims, gates = store.run(partial(_claim, asked=asked, whole=False))
@@ -164,7 +167,7 @@ def _claim(tx: Tx, *, asked: _Asked, whole: bool) -> tuple[Claims, int]:
 
 
 def _chosen(tx: Tx, asked: _Asked) -> list[Task]:
-    tasks = tx.lock_queued_skip(asked.pins, asked.limit)
+    tasks = tx.lock_queued_skip(asked.pins, asked.limit, asked.queues)
     if len(tasks) <= asked.limit:
         return tasks
     # Lanes and the worker's other work matter only where somebody has to be left behind.

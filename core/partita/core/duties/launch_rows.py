@@ -144,6 +144,7 @@ def _new_task(launch: Launch, part: Placed, waiting_on: int, pools: tuple[PoolUs
         fair_key=key,
         critical_path=source.critical_path,
         waits=stage,
+        queue=source.queue,
     )
 
 

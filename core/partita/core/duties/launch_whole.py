@@ -104,6 +104,7 @@ def _shape(launch: Launch, kind: LaunchTask, pools_of: PoolSets, backfill_id: Ba
         priority=launch.priority + kind.priority,
         retry=kind.retry,
         timeout_s=kind.timeout_s,
+        queue=kind.queue,
     )
 
 

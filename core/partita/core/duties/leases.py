@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import partial
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.decide import lapse
 from partita.core.duties.channels import Channel
 from partita.core.duties.consequences import Beyond, Move, Written, follow, write
@@ -31,22 +33,28 @@ from partita.core.store.values import (
 
 
 def register(
-    store: Store, worker_id: WorkerId, *, host: str, pid: int, capacity: int, lease_s: float = LEASE_S
+    store: Store,
+    worker_id: WorkerId,
+    *,
+    host: str,
+    pid: int,
+    capacity: int,
+    lease_s: float = LEASE_S,
+    queues: Collection[str] = (DEFAULT_QUEUE,),
 ) -> Swept:
-    """Registers a worker. What an earlier life under this id still runs is lost: nobody else would ever look for it."""
-    enter = partial(_register, worker_id=worker_id, host=host, pid=pid, capacity=capacity, lease_s=lease_s)
+    """Registers a worker of these queues. What an earlier life under this id still runs is lost: nobody else would ever look for
+    it. It may be the first of its queues: admission has to look."""
+
+    def enter(tx: Tx, *, whole: bool) -> tuple[Swept, Written]:
+        tx.put_worker(worker_id, host, pid, capacity, lease_s, queues)
+        return _lose(tx, [worker_id], whole=whole)
+
     try:
         swept, written = store.run(partial(enter, whole=False))
     except Beyond:
         swept, written = store.run(partial(enter, whole=True))
-    return _opened(store, swept, written)
-
-
-def _register(
-    tx: Tx, *, worker_id: WorkerId, host: str, pid: int, capacity: int, lease_s: float, whole: bool
-) -> tuple[Swept, Written]:
-    tx.put_worker(worker_id, host, pid, capacity, lease_s)
-    return _lose(tx, [worker_id], whole=whole)
+    opened = _opened(store, swept, written)
+    return replace(opened, channels=tuple(sorted({*opened.channels, Channel.SCHEDULED})))
 
 
 def renew(store: Store, worker_id: WorkerId, *, lease_s: float = LEASE_S) -> Renewed:

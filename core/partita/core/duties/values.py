@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.duties.channels import Channel
 from partita.core.store.values import (
     AssetId,
@@ -96,6 +97,7 @@ class LaunchTask:
     owner: str = ""  # of its assets: by owners the lane of what nobody asked for is shared on
     critical_path: int = 0  # tasks in the longest chain of the plan that begins with it
     waits: tuple[LaunchWait, ...] = ()  # they must all fire before it starts
+    queue: str = DEFAULT_QUEUE  # workers of it run the task
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +145,12 @@ class Launched:
 # ------------------------------------------------------------------------------------------------- admit
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A pool set of which nothing more could be admitted, and the pool that binds."""
+    """What nothing more could be admitted of, and what binds it."""
 
     pools: tuple[PoolUse, ...]
-    reason: WaitReason  # POOL_FULL or a cap's
+    reason: WaitReason  # POOL_FULL, LANE, PAUSED, NO_WORKER or a cap's
     detail: Mapping[str, Any]
+    queue: str = DEFAULT_QUEUE
 
 
 @dataclass(frozen=True, slots=True)

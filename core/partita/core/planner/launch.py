@@ -128,6 +128,7 @@ def _maker(step: StepKey, members: Sequence[CatalogAsset]) -> Callable[..., Laun
         deadline_s=spec.deadline_s,
         priority=spec.priority,
         owner=spec.owner or "",
+        queue=spec.queue,
     )
 
 

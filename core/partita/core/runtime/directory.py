@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from partita.core.catalog import Catalog, CatalogCache, CatalogInputs
 from partita.core.duties.values_attempts import InputResolver
@@ -10,12 +10,16 @@ from partita.core.runtime.worker import Pin, Served
 from partita.core.store.port import Store
 from partita.core.store.values import RunId
 
+Near = Callable[[], Collection[str]]
+"""The addresses of code servers that come before others which have the same version."""
+
 
 class StoreDirectory:
     """The `Directory` of a worker. Catalogs are cached: a known run costs no statement."""
 
-    def __init__(self, store: Store, catalogs: CatalogCache) -> None:
+    def __init__(self, store: Store, catalogs: CatalogCache, *, near: Near | None = None) -> None:
         self._store = store
+        self._near = near
         self._catalogs = catalogs
         self._resolver = CatalogInputs(catalogs.of_run)
 
@@ -31,8 +35,16 @@ class StoreDirectory:
                 if server.location_id == pin.location_id and pin.version in server.versions
             )
             if addresses:
-                found[(pin.location_id, pin.snapshot_id)] = Served(pin.version, addresses)
+                known = found.get((pin.location_id, pin.snapshot_id))
+                queues = (pin.queue,) if known is None else (*known.queues, pin.queue)
+                found[(pin.location_id, pin.snapshot_id)] = Served(pin.version, self._nearest(addresses), queues)
         return found
+
+    def _nearest(self, addresses: tuple[str, ...]) -> tuple[str, ...]:
+        if self._near is None or len(addresses) < 2:
+            return addresses
+        near = self._near()
+        return tuple(address for address in addresses if address in near) or addresses
 
     def serving(self, known: Mapping[Pin, str]) -> Mapping[Pin, Served]:
         """Versions of waits that nobody watches and of evaluators that are due, and the `known` ones, as far as live servers have

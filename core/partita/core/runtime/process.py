@@ -10,12 +10,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 
+from partita.assets.queues import ALL_QUEUES, DEFAULT_QUEUE
 from partita.core.catalog import CatalogCache
 from partita.core.config import Config, check_addresses
 from partita.core.runtime.deployment import Deployment
-from partita.core.runtime.directory import StoreDirectory
+from partita.core.runtime.directory import Near, StoreDirectory
 from partita.core.runtime.scheduler import Scheduler
-from partita.core.runtime.servers import ManagedServer
+from partita.core.runtime.servers import ManagedServer, read_announcements
 from partita.core.runtime.stopping import stop_event
 from partita.core.runtime.triggerer import Triggerer
 from partita.core.runtime.watch import reload_on_change
@@ -62,8 +63,10 @@ def run_parts(config: Config, *extras: tuple[str, Extra]) -> None:
 
 
 def run_dev(config: Config, *extras: tuple[str, Extra]) -> None:
-    """Everything on one machine: code-location servers as processes, all the rest in this one (S-045)."""
+    """Everything on one machine: code-location servers as processes, all the rest in this one (S-045). Its worker is the only
+    one, so it serves every queue."""
     check_addresses(config)
+    config = config.model_copy(update={"worker": config.worker.model_copy(update={"queues": (ALL_QUEUES,)})})
     with Deployment(config) as deployment, ExitStack() as stack:
         scheduler = Scheduler(deployment, catalogs_of(deployment))
         for location in config.locations:
@@ -90,6 +93,13 @@ def catalogs_of(deployment: Deployment) -> CatalogCache:
     return CatalogCache(deployment.store.read)
 
 
+def _near(config: Config) -> Near | None:
+    """The code servers of this machine, for a worker that was told its queues: what they are for is here (S-148)."""
+    if config.worker.queues is None:
+        return None
+    return lambda: {address for addresses in read_announcements(config).values() for address in addresses}
+
+
 async def _serve(
     deployment: Deployment,
     *,
@@ -106,12 +116,13 @@ async def _serve(
         settings = deployment.config.worker
         served = Worker(
             deployment.store,
-            StoreDirectory(deployment.store, catalogs_of(deployment)),
+            StoreDirectory(deployment.store, catalogs_of(deployment), near=_near(deployment.config)),
             deployment.logs,
             deployment.hub,
             capacity=settings.capacity,
             lease_s=settings.lease_s,
             grace_s=settings.grace_s,
+            queues=settings.queues or (DEFAULT_QUEUE,),
         )
         served.subscribe(asyncio.get_running_loop())
         deployment.count("worker", served.counts)

@@ -14,11 +14,12 @@ import os
 import platform
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from partita.assets.queues import ALL_QUEUES, DEFAULT_QUEUE
 from partita.core.catalog import Catalog
 from partita.core.duties.channels import Channel
 from partita.core.duties.claim import claim
@@ -49,6 +50,7 @@ class Served:
 
     version: str
     addresses: tuple[str, ...]
+    queues: tuple[str, ...] = (DEFAULT_QUEUE,)  # of the tasks that are queued for it
 
 
 class Directory(Protocol):
@@ -87,6 +89,7 @@ class Worker:
         capacity: int,
         lease_s: float,
         grace_s: float,
+        queues: Collection[str] = (DEFAULT_QUEUE,),
     ) -> None:
         self._store = store
         self._directory = directory
@@ -95,6 +98,7 @@ class Worker:
         self._capacity = capacity
         self._lease_s = lease_s
         self._grace_s = grace_s
+        self._queues = frozenset(queues)
         self._id = _new_id()
         self._live: dict[AttemptId, _Live] = {}
         self._in_doubt = False
@@ -166,6 +170,7 @@ class Worker:
             pid=os.getpid(),
             capacity=self._capacity,
             lease_s=self._lease_s,
+            queues=self._queues,
         )
         self._hub.wake(swept.channels)
 
@@ -240,7 +245,9 @@ class Worker:
 
     async def _claim(self, free: int) -> None:
         worker_id = self._id
-        served = await self._calls.once(self._directory.served)
+        served = {
+            pin: one for pin, one in (await self._calls.once(self._directory.served)).items() if self._of_ours(one)
+        }
         if not served:
             return
         claims = await self._calls.once(
@@ -254,6 +261,7 @@ class Worker:
                 self._log_name,
                 lease_s=self._lease_s,
                 prepare=self._directory.prepare,
+                queues=sorted({queue for one in served.values() for queue in self._of_ours(one)}),
             )
         )
         self._hub.wake(claims.channels)
@@ -264,6 +272,10 @@ class Worker:
             self._start(claimed, served)
         if claims.more or len(claims.claimed) == free:
             self._claimable.set()
+
+    def _of_ours(self, served: Served) -> list[str]:
+        """The queues of what is queued for a version, as far as they are ours."""
+        return [queue for queue in served.queues if ALL_QUEUES in self._queues or queue in self._queues]
 
     def _log_name(self, task: Task, cells: Sequence[TaskCell], attempt_id: AttemptId) -> str:
         """By asset, partition and attempt (S-226); of several cells the first one names the log."""

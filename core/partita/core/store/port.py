@@ -10,11 +10,12 @@ Locks: rows are locked in the order pool (name), run (id), task (id), cell (asse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.store.port_actions import ActionsTx
 from partita.core.store.port_alerts import AlertsTx
 from partita.core.store.port_backfills import BackfillsTx
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         Fence,
         Lane,
         LocationId,
+        Needs,
         NewAttempt,
         NewEvent,
         NewRun,
@@ -165,16 +167,18 @@ class Tx(
 
     def edges_from(self, ids: Sequence[TaskId]) -> list[tuple[TaskId, TaskId]]: ...
 
-    def lock_scheduled_skip(self, limits: Mapping[tuple[PoolUse, ...], int]) -> list[Task]:
-        """SCHEDULED tasks of these pool sets, up to so many of each: `read_of_each` party the first by `turn`. By pool set,
+    def lock_scheduled_skip(self, limits: Mapping[Needs, int]) -> list[Task]:
+        """SCHEDULED tasks that need these, up to so many of each: `read_of_each` party the first by `turn`. By pool set, queue,
         party, turn, critical path (long first), id."""
 
     def lock_open_gates_skip(self, limit: int) -> list[Task]:
         """Gates that have counted down (SCHEDULED), by id."""
 
-    def lock_queued_skip(self, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int) -> list[Task]:
-        """QUEUED tasks of each of these versions: `read_of_each` party of it the first by `turn`. By version, party, turn,
-        critical path (long first), id."""
+    def lock_queued_skip(
+        self, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int, queues: Collection[str] = (DEFAULT_QUEUE,)
+    ) -> list[Task]:
+        """QUEUED tasks of each of these versions and queues: `read_of_each` party of it the first by `turn`. By version, queue,
+        party, turn, critical path (long first), id."""
 
     def running_parties(self, worker_id: WorkerId) -> dict[Party, int]:
         """How many tasks of each party run on the worker. No lock."""
@@ -204,8 +208,8 @@ class Tx(
         """Ends the ownership of all cells of these tasks."""
 
     # -- pools
-    def scheduled_pool_sets(self) -> list[tuple[PoolUse, ...]]:
-        """The distinct pool sets of SCHEDULED tasks."""
+    def scheduled_needs(self) -> list[Needs]:
+        """The distinct needs of SCHEDULED tasks."""
 
     def lock_pools_skip(self, names: Sequence[str]) -> list[Pool]:
         """Locks the pool rows in name order, leaving out what another transaction holds. Callers count in the NEXT
@@ -282,7 +286,15 @@ class Tx(
     def append_events(self, events: Sequence[NewEvent]) -> None: ...
 
     # -- workers
-    def put_worker(self, worker_id: WorkerId, host: str, pid: int, capacity: int, lease_s: float) -> None:
+    def put_worker(
+        self,
+        worker_id: WorkerId,
+        host: str,
+        pid: int,
+        capacity: int,
+        lease_s: float,
+        queues: Collection[str] = (DEFAULT_QUEUE,),
+    ) -> None:
         """Registers, or registers again."""
 
     def renew_lease(self, worker_id: WorkerId, lease_s: float) -> bool:
@@ -297,6 +309,9 @@ class Tx(
     def mark_workers_gone(self, ids: Sequence[WorkerId]) -> None: ...
 
     def live_workers(self) -> list[Worker]: ...
+
+    def last_served(self, queues: Collection[str]) -> dict[str, datetime]:
+        """Until when workers of these queues were alive; none of a queue that never had any."""
 
     def cancelled_tasks_of_worker(self, worker_id: WorkerId) -> list[Task]:
         """RUNNING tasks of the worker with cancel_requested. No lock."""

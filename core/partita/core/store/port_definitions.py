@@ -132,7 +132,7 @@ class DefinitionsTx(Protocol):
         """Those whose lease has not expired, by id."""
 
     def queued_pins(self) -> list[QueuedPin]:
-        """The versions that queued tasks wait for. No lock."""
+        """The versions that queued tasks wait for, with each queue of them. No lock."""
 
     # -- plans
     def save_plan(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Fence,
         Lane,
         LocationId,
+        Needs,
         Party,
         PausedBy,
         Pool,
@@ -69,7 +70,7 @@ else:
             ),
             "partita.core.store.values_ids": (
                 "BUILT_IN_LANES READ_OF_A_PARTY UNLIMITED_SLOTS AssetId AttemptId BackfillId CellRef "
-                "Exclusive Fence Lane LocationId Party PausedBy Pool PoolUse RunId SnapshotId TaskId WorkerId "
+                "Exclusive Fence Lane LocationId Needs Party PausedBy Pool PoolUse RunId SnapshotId TaskId WorkerId "
                 "read_of_each"
             ),
             "partita.core.store.values_outbox": "AutomationRequest NewEvent TodoEvent",
@@ -104,6 +105,7 @@ __all__ = [
     "Fence",
     "Lane",
     "LocationId",
+    "Needs",
     "NewAttempt",
     "NewEvent",
     "NewRun",

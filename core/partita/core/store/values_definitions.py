@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, NewType
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.store.values import AssetId, LocationId, RunId, SnapshotId
 
 PlanId = NewType("PlanId", int)
@@ -48,13 +49,13 @@ class CodeServer:
 
 @dataclass(frozen=True, slots=True)
 class QueuedPin:
-    """How many tasks are queued for one version of one location, and that version's hash."""
+    """One version of one location that something waits for: tasks of a queue, a wait, an evaluator."""
 
     location_id: LocationId
     location: str
     snapshot_id: SnapshotId
     version: str
-    tasks: int
+    queue: str = DEFAULT_QUEUE
 
 
 @dataclass(frozen=True, slots=True)

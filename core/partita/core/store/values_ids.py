@@ -7,6 +7,8 @@ from datetime import datetime
 from enum import IntEnum
 from typing import NamedTuple, NewType
 
+from partita.assets.queues import DEFAULT_QUEUE
+
 AssetId = NewType("AssetId", int)
 LocationId = NewType("LocationId", int)
 SnapshotId = NewType("SnapshotId", int)
@@ -43,6 +45,13 @@ class CellRef(NamedTuple):
 class PoolUse:
     name: str
     slots: int
+
+
+class Needs(NamedTuple):
+    """What a task waits for when it is ready: slots of all of these pools, and a worker of the queue to be alive."""
+
+    pools: tuple[PoolUse, ...]
+    queue: str = DEFAULT_QUEUE
 
 
 UNLIMITED_SLOTS = 2**31 - 1

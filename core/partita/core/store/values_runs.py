@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from partita.assets.queues import ALL_QUEUES, DEFAULT_QUEUE
 from partita.core.store.values_ids import BackfillId, LocationId, PausedBy, RunId, SnapshotId, TaskId, WorkerId
 from partita.core.store.values_tasks import TaskState
 
@@ -100,3 +101,8 @@ class Worker:
     capacity: int
     lease_expires_at: datetime
     state: str
+    queues: tuple[str, ...] = (DEFAULT_QUEUE,)
+
+    def serves(self, queue: str) -> bool:
+        """Whether it takes tasks of this queue."""
+        return queue in self.queues or ALL_QUEUES in self.queues

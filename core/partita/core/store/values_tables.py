@@ -15,6 +15,7 @@ from operator import lt
 import numpy as np
 import numpy.typing as npt
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.store.values_ids import AssetId, CellRef, LocationId, PoolUse, SnapshotId, TaskId
 from partita.core.store.values_tasks import NewTask, NewTaskCell, RetryPolicy, TaskState
 
@@ -39,6 +40,7 @@ class TaskShape:
     priority: int
     retry: RetryPolicy
     timeout_s: float | None
+    queue: str = DEFAULT_QUEUE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +87,7 @@ class TaskTable:
                 fair_key=shape.fair_key,
                 critical_path=chain,
                 past=past,
+                queue=shape.queue,
             )
 
 

@@ -12,11 +12,13 @@ from enum import StrEnum
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.store.values_ids import (
     AttemptId,
     CellRef,
     Fence,
     LocationId,
+    Needs,
     Party,
     PoolUse,
     RunId,
@@ -82,10 +84,12 @@ class WaitReason(StrEnum):
     BLOCKED_BY_PAST = "blocked_by_past"  # waits for earlier partitions of itself and for nothing else: as above
     POOL_FULL = "pool_full"  # {"pool": name, "slots": n, "held": n, "wants": n}
     RETRY_AT = "retry_at"  # {"at": iso, "error": text}
-    NO_WORKER = "no_worker"  # no live worker
+    NO_WORKER = "no_worker"  # of its queue: {"queue": name, "since": iso or None, "others": {queue: live workers}}
     NO_SERVER = "no_server"  # no code server serves the location: {"location": name}
     VERSION_GONE = "version_gone"  # {"location": name, "version": hash}
-    WORKERS_BUSY = "workers_busy"  # all slots of the live workers are taken: {"capacity": n}
+    WORKERS_BUSY = (
+        "workers_busy"  # all slots of its queue's live workers are taken: {"queue": name, "workers": n, "capacity": n}
+    )
     BACKFILL_CAP = "backfill_cap"  # {"backfill": id, "max_active": n}
     RUN_CAP = "run_cap"  # {"run": id, "max_active": n}
     ASSET_CAP = "asset_cap"  # {"asset": key, "max_active": n}
@@ -147,6 +151,7 @@ class NewTask:
     fair_key: str = ""
     critical_path: int = 0
     past: int = 0  # of `waiting_on` those that make earlier partitions of its own asset
+    queue: str = DEFAULT_QUEUE  # its workers run it
 
 
 class Task(NamedTuple):
@@ -187,10 +192,15 @@ class Task(NamedTuple):
     reason: WaitReason | None
     reason_detail: Mapping[str, Any] | None = None
     waits: WaitStage | None = None
+    queue: str = DEFAULT_QUEUE  # its workers run it
 
     @property
     def party(self) -> Party:
         return Party(self.lane, self.fair_key)
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(self.pools, self.queue)
 
 
 PRIORITY_WORTH_S = 60

@@ -64,16 +64,22 @@ def scheduler(*, verbose: Verbose = False) -> None:
 def worker(
     *,
     capacity: Annotated[int | None, typer.Option("--capacity", min=1, help="Attempts at a time.")] = None,
+    queues: Annotated[
+        str | None,
+        typer.Option("--queues", help="Whose tasks it runs, such as gpu,default; '*': of all; default: `default`."),
+    ] = None,
     verbose: Verbose = False,
 ) -> None:
     """One worker; run as many as you like, on any machine that reaches the code servers."""
+    from partita.assets.queues import served_queues
     from partita.core.runtime.process import run_worker
 
     _log(verbose)
     config = _config(None, None)
-    if capacity is not None:
-        config = config.model_copy(update={"worker": config.worker.model_copy(update={"capacity": capacity})})
-    run_worker(config)
+    said: dict[str, object] = {} if capacity is None else {"capacity": capacity}
+    if queues is not None:
+        said["queues"] = served_queues(queues.split(","), "--queues")
+    run_worker(config.model_copy(update={"worker": config.worker.model_copy(update=said)}) if said else config)
 
 
 def triggerer(

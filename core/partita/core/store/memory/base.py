@@ -51,6 +51,7 @@ def task_of(row: Row) -> Task:
         reason=None if row["reason"] is None else WaitReason(row["reason"]),
         reason_detail=row["reason_detail"],
         waits=None if row["waits"] is None else WaitStage(row["waits"]),
+        queue=row["queue"],
     )
 
 

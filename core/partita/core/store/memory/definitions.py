@@ -177,14 +177,15 @@ class DefinitionsPart(MemoryPart):
         ]
 
     def queued_pins(self) -> list[QueuedPin]:
-        counts: dict[tuple[LocationId, SnapshotId], int] = {}
-        for row in self._db.task.find("state", "queued"):
-            if row["location_id"] is not None and row["snapshot_id"] is not None:
-                pin = (row["location_id"], row["snapshot_id"])
-                counts[pin] = counts.get(pin, 0) + 1
+        queued = self._db.task.find("state", "queued")
+        pins = {
+            (row["location_id"], row["snapshot_id"], row["queue"])
+            for row in queued
+            if row["location_id"] is not None and row["snapshot_id"] is not None
+        }
         return [
-            QueuedPin(pin[0], self._location_name(pin[0]), pin[1], self._version(pin[1]), n)
-            for pin, n in sorted(counts.items())
+            QueuedPin(location, self._location_name(location), snapshot, self._version(snapshot), queue)
+            for location, snapshot, queue in sorted(pins)
         ]
 
     def _location_name(self, location_id: LocationId) -> str:

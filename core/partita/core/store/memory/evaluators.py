@@ -61,15 +61,11 @@ class EvaluatorsPart(MemoryPart):
                 )
 
     def due_evaluator_pins(self) -> list[QueuedPin]:
-        counts: dict[tuple[LocationId, SnapshotId], int] = {}
-        for row in self._due_evaluators():
-            pin = (row["location_id"], row["snapshot_id"])
-            counts[pin] = counts.get(pin, 0) + 1
         found = []
-        for pin, n in sorted(counts.items()):
+        for pin in sorted({(row["location_id"], row["snapshot_id"]) for row in self._due_evaluators()}):
             location, snapshot = self._db.location.get(pin[0]), self._db.snapshot.get(pin[1])
             name = "" if location is None else location["name"]
-            found.append(QueuedPin(pin[0], name, pin[1], "" if snapshot is None else snapshot["hash"], n))
+            found.append(QueuedPin(pin[0], name, pin[1], "" if snapshot is None else snapshot["hash"]))
         return found
 
     def claim_evaluators_skip(

@@ -147,7 +147,8 @@ class FreshnessPart(MemoryPart):
 
     def _story(self, task: Row) -> TaskStory:
         attempts = sorted(
-            (row for row in self._db.attempt if row["task_id"] == task["id"]), key=lambda row: int(row["number"])
+            (row for row in self._db.attempt if row["task_id"] == task["id"]),
+            key=lambda row: (row["number"], row["id"]),
         )
         waits = [row for row in self._db.wait.find("task", task["id"]) if row["since"] is not None]
         return TaskStory(

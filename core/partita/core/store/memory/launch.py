@@ -138,6 +138,7 @@ class LaunchPart(MemoryPart):
             "cell_count": task.cell_count,
             "cancel_requested": False,
             "waits": None if task.waits is None else task.waits.value,
+            "queue": task.queue,
             "created_at": self._now,
             "ready_at": self._now if task.state in ("scheduled", "deferred", "awaiting_input") else None,
             "queued_at": None,

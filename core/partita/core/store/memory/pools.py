@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from partita.core.store.encode import pool_set_of
 from partita.core.store.memory.base import MemoryPart
 from partita.core.store.memory.tables import Row
-from partita.core.store.values import UNLIMITED_SLOTS, LocationId, Party, PausedBy, Pool, PoolUse, TaskId
+from partita.core.store.values import UNLIMITED_SLOTS, LocationId, Needs, Party, PausedBy, Pool, PoolUse, TaskId
 
 
 class PoolsPart(MemoryPart):
-    def scheduled_pool_sets(self) -> list[tuple[PoolUse, ...]]:
-        return [pool_set_of(text) for text in self._db.task.values_of("scheduled")]
+    def scheduled_needs(self) -> list[Needs]:
+        return [Needs(pool_set_of(text), queue) for text, queue in self._db.task.values_of("scheduled")]
 
     def lock_pools_skip(self, names: Sequence[str]) -> list[Pool]:
         rows = (self._db.pool.get(name) for name in sorted(set(names)))

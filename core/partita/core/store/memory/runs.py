@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.store.encode import as_stored, optional_text
 from partita.core.store.memory.base import MemoryPart, distinct
 from partita.core.store.memory.tables import Row
@@ -42,7 +43,8 @@ def run_of(row: Row) -> Run:
 
 
 def _worker_of(row: Row) -> Worker:
-    return Worker(row["id"], row["host"], row["pid"], row["capacity"], row["lease_expires_at"], row["state"])
+    values = (row["id"], row["host"], row["pid"], row["capacity"], row["lease_expires_at"], row["state"])
+    return Worker(*values, queues=tuple(row["queues"]))
 
 
 class RunsPart(MemoryPart):
@@ -92,7 +94,15 @@ class RunsPart(MemoryPart):
             self._db.run.change(run_id, max_active=max_active)
 
     # -- workers
-    def put_worker(self, worker_id: WorkerId, host: str, pid: int, capacity: int, lease_s: float) -> None:
+    def put_worker(
+        self,
+        worker_id: WorkerId,
+        host: str,
+        pid: int,
+        capacity: int,
+        lease_s: float,
+        queues: Collection[str] = (DEFAULT_QUEUE,),
+    ) -> None:
         self._db.worker.put(
             {
                 "id": worker_id,
@@ -102,6 +112,7 @@ class RunsPart(MemoryPart):
                 "started_at": self._now,
                 "lease_expires_at": self._now + timedelta(seconds=lease_s),
                 "state": "live",
+                "queues": sorted(set(queues)),
             }
         )
 
@@ -130,6 +141,11 @@ class RunsPart(MemoryPart):
     def live_workers(self) -> list[Worker]:
         rows = self._db.worker.sorted_rows()
         return [_worker_of(row) for row in rows if row["state"] == "live" and row["lease_expires_at"] > self._now]
+
+    def last_served(self, queues: Collection[str]) -> dict[str, datetime]:
+        workers = [_worker_of(row) for row in self._db.worker]
+        ends = {queue: [one.lease_expires_at for one in workers if one.serves(queue)] for queue in sorted(set(queues))}
+        return {queue: max(found) for queue, found in ends.items() if found}
 
     # -- pulse
     def read_pulse(self) -> datetime:

@@ -135,7 +135,7 @@ class Database:
             "id",
             state=_state,
             run=lambda row: row["run_id"],
-            scheduled=lambda row: row["pool_set"] if row["state"] == "scheduled" else None,
+            scheduled=lambda row: (row["pool_set"], row["queue"]) if row["state"] == "scheduled" else None,
             running=lambda row: row["worker_id"] if row["state"] == "running" else None,
         )
         self.task_edge = table("upstream_id", "downstream_id", upstream=lambda row: row["upstream_id"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.store.encode import as_stored, optional_text, pool_set_text
 from partita.core.store.memory.base import MemoryPart, distinct, task_of
 from partita.core.store.memory.tables import Row
@@ -14,8 +15,8 @@ from partita.core.store.values import (
     CellRef,
     CellState,
     LocationId,
+    Needs,
     Party,
-    PoolUse,
     RunId,
     SnapshotId,
     Task,
@@ -75,21 +76,26 @@ class TasksPart(MemoryPart):
             for row in self._db.task_edge.find("upstream", task_id)
         ]
 
-    def lock_scheduled_skip(self, limits: Mapping[tuple[PoolUse, ...], int]) -> list[Task]:
-        texts = sorted((pool_set_text(pools), limit) for pools, limit in limits.items())
-        return [task for text, limit in texts for task in _first_of_each(self._db.task.find("scheduled", text), limit)]
+    def lock_scheduled_skip(self, limits: Mapping[Needs, int]) -> list[Task]:
+        wanted = sorted(((pool_set_text(needs.pools), needs.queue), limit) for needs, limit in limits.items())
+        return [
+            task for needs, limit in wanted for task in _first_of_each(self._db.task.find("scheduled", needs), limit)
+        ]
 
     def lock_open_gates_skip(self, limit: int) -> list[Task]:
-        rows = (row for row in self._db.task.find("scheduled", "[]") if row["kind"] == "gate")
+        rows = (row for row in self._db.task.find("scheduled", ("[]", DEFAULT_QUEUE)) if row["kind"] == "gate")
         return _first(rows, lambda row: row["id"], limit)
 
-    def lock_queued_skip(self, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int) -> list[Task]:
+    def lock_queued_skip(
+        self, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int, queues: Collection[str] = (DEFAULT_QUEUE,)
+    ) -> list[Task]:
         queued = self._db.task.find("state", "queued")
+        wanted = [(*pin, queue) for pin in sorted(set(pins)) for queue in sorted(set(queues))]
         return [
             task
-            for pin in sorted(set(pins))
+            for own in wanted
             for task in _first_of_each(
-                [one for one in queued if (one["location_id"], one["snapshot_id"]) == pin], limit
+                [one for one in queued if (one["location_id"], one["snapshot_id"], one["queue"]) == own], limit
             )
         ]
 

@@ -154,11 +154,8 @@ class WaitsPart(MemoryPart):
         return version
 
     def waiting_pins(self) -> list[QueuedPin]:
-        counts: dict[tuple[LocationId, SnapshotId], int] = {}
-        for row in self._open():
-            if row["triggerer_id"] is None and row["asset_id"] is None and None not in (pin := _pin(row)):
-                counts[pin] = counts.get(pin, 0) + 1
-        return [QueuedPin(pin[0], *self._names(*pin), n) for pin, n in sorted(counts.items())]
+        pins = {_pin(row) for row in self._open() if row["triggerer_id"] is None and row["asset_id"] is None}
+        return [QueuedPin(pin[0], *self._names(*pin)) for pin in sorted(pin for pin in pins if None not in pin)]
 
     def _names(self, location_id: LocationId, snapshot_id: SnapshotId) -> tuple[str, SnapshotId, str]:
         location, snapshot = self._db.location.get(location_id), self._db.snapshot.get(snapshot_id)

@@ -31,7 +31,7 @@ TASK_COLUMNS = """t.id, t.run_id, t.kind, t.step, t.location_id, t.snapshot_id, 
     t.good_upstream, t.bad_upstream, t.skip_upstream, t.pool_set, t.lane, t.fair_key, t.priority, t.critical_path, t.conditional,
     t.attempt_number, t.user_failures, t.infra_losses, CAST(t.retry AS text), t.timeout_s, t.not_before, t.worker_id,
     t.attempt_id, t.fence, t.cell_count, t.cancel_requested, t.ready_at, t.queued_at, t.reason,
-    t.reason_detail, t.waits"""
+    t.reason_detail, t.waits, t.queue"""
 
 # The order of the tasks of a party (`values.turn`), as the indexes task_scheduled and task_queued have it.
 TASK_ORDER = """date_trunc('second', t.ready_at AT TIME ZONE 'UTC') - t.priority * interval '60 seconds',

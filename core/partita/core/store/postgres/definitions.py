@@ -76,14 +76,26 @@ LIVE_CODE_SERVERS = text("""
     WHERE lease_expires_at > now() ORDER BY server_id
 """)
 
+# A skip scan of the partial index task_queued: its cost is the number of versions and queues, not of queued tasks.
 QUEUED_PINS = text("""
-    SELECT q.location_id, coalesce(l.name, ''), q.snapshot_id, coalesce(s.hash, ''), q.tasks
-    FROM (SELECT location_id, snapshot_id, count(*) AS tasks FROM task
-          WHERE state = 'queued' AND location_id IS NOT NULL AND snapshot_id IS NOT NULL
-          GROUP BY location_id, snapshot_id) q
-    LEFT JOIN location l ON l.id = q.location_id
-    LEFT JOIN snapshot s ON s.id = q.snapshot_id
-    ORDER BY 1, 3
+    WITH RECURSIVE pin(location_id, snapshot_id, queue) AS (
+        (SELECT location_id, snapshot_id, queue FROM task
+         WHERE state = 'queued' AND location_id IS NOT NULL AND snapshot_id IS NOT NULL
+         ORDER BY location_id, snapshot_id, queue LIMIT 1)
+        UNION ALL
+        SELECT f.location_id, f.snapshot_id, f.queue FROM pin p
+        CROSS JOIN LATERAL (
+            SELECT t.location_id, t.snapshot_id, t.queue FROM task t
+            WHERE t.state = 'queued' AND (t.location_id, t.snapshot_id, t.queue) > (p.location_id, p.snapshot_id, p.queue)
+              AND t.location_id IS NOT NULL AND t.snapshot_id IS NOT NULL
+            ORDER BY t.location_id, t.snapshot_id, t.queue LIMIT 1
+        ) f
+    )
+    SELECT p.location_id, coalesce(l.name, ''), p.snapshot_id, coalesce(s.hash, ''), p.queue
+    FROM pin p
+    LEFT JOIN location l ON l.id = p.location_id
+    LEFT JOIN snapshot s ON s.id = p.snapshot_id
+    ORDER BY p.location_id, p.snapshot_id, p.queue
 """)
 
 

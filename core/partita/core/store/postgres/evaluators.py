@@ -59,7 +59,7 @@ _FREE = "e.triggerer_id IS NULL AND e.paused_at IS NULL AND e.retired_at IS NULL
 
 # Grouped by walking the versions that are active: there is an entry of each in the index, however many are due.
 DUE_EVALUATOR_PINS = text(f"""
-    SELECT e.location_id, l.name, e.snapshot_id, s.hash, count(*)
+    SELECT e.location_id, l.name, e.snapshot_id, s.hash
     FROM evaluator e JOIN location l ON l.id = e.location_id JOIN snapshot s ON s.id = e.snapshot_id
     WHERE {_FREE} AND e.due_at <= now()
     GROUP BY e.location_id, l.name, e.snapshot_id, s.hash ORDER BY e.location_id, e.snapshot_id

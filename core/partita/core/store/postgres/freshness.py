@@ -100,7 +100,7 @@ STORY_TASKS = text("""
 """)
 STORY_ATTEMPTS = text("""
     SELECT task_id, queued_at, started_at, finished_at, outcome FROM attempt WHERE task_id = ANY(CAST(:tasks AS bigint[]))
-    ORDER BY task_id, number
+    ORDER BY task_id, number, id
 """)
 STORY_WAITS = text("""
     SELECT task_id, since, CASE WHEN state = 'open' THEN NULL ELSE coalesce(fired_at, since) END FROM wait

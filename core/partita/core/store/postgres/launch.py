@@ -71,10 +71,10 @@ INSERT_RUNS = text("""
 
 INSERT_TASKS = text("""
     INSERT INTO task (id, run_id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, fair_key,
-                      priority, critical_path, wave, conditional, retry, timeout_s, cell_count, waits, ready_at,
+                      priority, critical_path, wave, conditional, retry, timeout_s, cell_count, waits, queue, ready_at,
                       reason, reason_detail)
     SELECT u.id, u.run_id, u.kind, u.step, u.location_id, u.snapshot_id, u.state, u.rule, u.waiting_on, u.pool_set, u.lane,
-           u.fair_key, u.priority, u.critical_path, u.wave, u.conditional, u.retry, u.timeout_s, u.cell_count, u.waits,
+           u.fair_key, u.priority, u.critical_path, u.wave, u.conditional, u.retry, u.timeout_s, u.cell_count, u.waits, u.queue,
            CASE WHEN u.state IN ('scheduled', 'deferred', 'awaiting_input') THEN now() END,
            u.reason, u.reason_detail
     FROM unnest(CAST(:ids AS bigint[]), CAST(:runs AS bigint[]), CAST(:kinds AS text[]), CAST(:steps AS text[]),
@@ -83,9 +83,9 @@ INSERT_TASKS = text("""
                 CAST(:priorities AS integer[]), CAST(:critical_paths AS integer[]), CAST(:waves AS integer[]),
                 CAST(:conditionals AS boolean[]), CAST(:retries AS jsonb[]), CAST(:timeouts AS float8[]),
                 CAST(:cell_counts AS integer[]), CAST(:reasons AS text[]), CAST(:details AS jsonb[]),
-                CAST(:stages AS text[]))
+                CAST(:stages AS text[]), CAST(:queues AS text[]))
          AS u(id, run_id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, fair_key, priority,
-              critical_path, wave, conditional, retry, timeout_s, cell_count, reason, reason_detail, waits)
+              critical_path, wave, conditional, retry, timeout_s, cell_count, reason, reason_detail, waits, queue)
 """)
 
 INSERT_EDGES = text("""
@@ -201,6 +201,7 @@ class LaunchPart(PostgresPart):
             reasons=[reason for reason, _ in waits],
             details=[detail for _, detail in waits],
             stages=[None if task.waits is None else task.waits.value for task in rows],
+            queues=[task.queue for task in rows],
         )
 
     def insert_edges(self, edges: Iterable[tuple[TaskId, TaskId]]) -> None:

@@ -23,16 +23,18 @@ OPEN_WHOLE = text("""
 # What tasks have in common crosses once a shape: the columns come sorted by shape, and each shape takes its piece of them.
 INSERT_TASK_TABLE = text("""
     INSERT INTO task (id, run_id, kind, step, location_id, snapshot_id, state, rule, waiting_on, pool_set, lane, fair_key,
-                      priority, critical_path, wave, conditional, retry, timeout_s, cell_count, ready_at, reason, reason_detail)
+                      priority, critical_path, wave, conditional, retry, timeout_s, queue, cell_count, ready_at, reason,
+                      reason_detail)
     SELECT u.id, :run, s.kind, s.step, s.location_id, s.snapshot_id,
            CASE WHEN u.waiting_on = 0 THEN 'scheduled' ELSE 'none' END, s.rule, u.waiting_on, s.pool_set, s.lane, s.fair_key,
-           s.priority, u.critical_path, u.wave, u.conditional, s.retry, s.timeout_s, u.cell_count,
+           s.priority, u.critical_path, u.wave, u.conditional, s.retry, s.timeout_s, s.queue, u.cell_count,
            CASE WHEN u.waiting_on = 0 THEN now() END, u.reason, u.reason_detail
     FROM unnest(CAST(:firsts AS integer[]), CAST(:lasts AS integer[]), CAST(:kinds AS text[]), CAST(:steps AS text[]),
                 CAST(:locations AS bigint[]), CAST(:snapshots AS bigint[]), CAST(:rules AS text[]), CAST(:pool_sets AS text[]),
                 CAST(:lanes AS text[]), CAST(:fair_keys AS text[]), CAST(:priorities AS integer[]), CAST(:retries AS jsonb[]),
-                CAST(:timeouts AS float8[]))
-         AS s(first, last, kind, step, location_id, snapshot_id, rule, pool_set, lane, fair_key, priority, retry, timeout_s)
+                CAST(:timeouts AS float8[]), CAST(:queues AS text[]))
+         AS s(first, last, kind, step, location_id, snapshot_id, rule, pool_set, lane, fair_key, priority, retry, timeout_s,
+              queue)
     CROSS JOIN LATERAL
          unnest((CAST(:ids AS bigint[]))[s.first:s.last], (CAST(:waiting AS integer[]))[s.first:s.last],
                 (CAST(:critical_paths AS integer[]))[s.first:s.last], (CAST(:waves AS integer[]))[s.first:s.last],
@@ -102,6 +104,7 @@ def _task_columns(tasks: TaskTable) -> dict[str, Any]:
         "priorities": [shape.priority for shape in shapes],
         "retries": [retry_text(shape.retry) for shape in shapes],
         "timeouts": [shape.timeout_s for shape in shapes],
+        "queues": [shape.queue for shape in shapes],
         "ids": tasks.ids[order],
         "waiting": tasks.waiting_on[order].astype(np.int32),
         "critical_paths": tasks.critical_path[order].astype(np.int32),

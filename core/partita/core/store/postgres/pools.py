@@ -7,18 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from partita.core.store.encode import pool_set_of
 from partita.core.store.postgres.base import PostgresPart, ordered
 from partita.core.store.sql import text
-from partita.core.store.values import UNLIMITED_SLOTS, LocationId, Party, PausedBy, Pool, PoolUse, TaskId
+from partita.core.store.values import UNLIMITED_SLOTS, LocationId, Needs, Party, PausedBy, Pool, PoolUse, TaskId
 
-# A skip scan of the partial index task_scheduled: its cost is the number of pool sets, not of scheduled tasks.
-SCHEDULED_POOL_SETS = text("""
-    WITH RECURSIVE sets(pool_set) AS (
-        (SELECT pool_set FROM task WHERE state = 'scheduled' ORDER BY pool_set LIMIT 1)
+# A skip scan of the partial index task_scheduled: its cost is the number of pool sets and queues, not of scheduled tasks.
+SCHEDULED_NEEDS = text("""
+    WITH RECURSIVE needs(pool_set, queue) AS (
+        (SELECT pool_set, queue FROM task WHERE state = 'scheduled' ORDER BY pool_set, queue LIMIT 1)
         UNION ALL
-        SELECT (SELECT t.pool_set FROM task t WHERE t.state = 'scheduled' AND t.pool_set > s.pool_set
-                ORDER BY t.pool_set LIMIT 1)
-        FROM sets s WHERE s.pool_set IS NOT NULL
+        SELECT f.pool_set, f.queue FROM needs n
+        CROSS JOIN LATERAL (
+            SELECT t.pool_set, t.queue FROM task t
+            WHERE t.state = 'scheduled' AND (t.pool_set, t.queue) > (n.pool_set, n.queue)
+            ORDER BY t.pool_set, t.queue LIMIT 1
+        ) f
     )
-    SELECT pool_set FROM sets WHERE pool_set IS NOT NULL ORDER BY pool_set
+    SELECT pool_set, queue FROM needs ORDER BY pool_set, queue
 """)
 
 # Only locks. Counting is HELD_SLOTS' work, in the next statement: this one's snapshot may be older than the lock
@@ -77,8 +80,8 @@ RUNNING_CAPS = text("""
 
 
 class PoolsPart(PostgresPart):
-    def scheduled_pool_sets(self) -> list[tuple[PoolUse, ...]]:
-        return [pool_set_of(row[0]) for row in self._rows(SCHEDULED_POOL_SETS)]
+    def scheduled_needs(self) -> list[Needs]:
+        return [Needs(pool_set_of(row[0]), row[1]) for row in self._rows(SCHEDULED_NEEDS)]
 
     def lock_pools_skip(self, names: Sequence[str]) -> list[Pool]:
         rows = self._rows(LOCK_POOLS, names=sorted(set(names)))

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.store.encode import in_line, optional_json, optional_text, pool_set_text
 from partita.core.store.postgres.base import TASK_COLUMNS, TASK_ORDER, TERMINAL, PostgresPart, cell_arrays, ordered
 from partita.core.store.sql import text
@@ -15,8 +16,8 @@ from partita.core.store.values import (
     CellRef,
     CellState,
     LocationId,
+    Needs,
     Party,
-    PoolUse,
     RunId,
     SnapshotId,
     Task,
@@ -58,30 +59,35 @@ EDGES_FROM = text("""
     SELECT upstream_id, downstream_id FROM task_edge WHERE upstream_id = ANY(CAST(:ids AS bigint[])) ORDER BY 1, 2
 """)
 
-# `values.read_of_each`, of n tasks for all parties of one `apart`.
-_READ_OF_EACH = f"least(n, greatest(ceil(2.0 * n / count(*) OVER (PARTITION BY apart)), {READ_OF_A_PARTY}))::integer"
+# `values.read_of_each`, of n tasks for all parties that want the same (`apart`, `queue`).
+_READ_OF_EACH = (
+    f"least(n, greatest(ceil(2.0 * n / count(*) OVER (PARTITION BY apart, queue)), {READ_OF_A_PARTY}))::integer"
+)
 
-# A skip scan of the partial index task_scheduled finds the parties of each pool set; then the first tasks of each of them.
+# A skip scan of the partial index task_scheduled finds the parties of each pool set and queue; then the first tasks of each.
 LOCK_SCHEDULED = text(f"""
-    WITH RECURSIVE party(apart, n, lane, fair_key) AS (
-        SELECT u.pool_set, u.n, f.lane, f.fair_key
-        FROM unnest(CAST(:pool_sets AS text[]), CAST(:limits AS integer[])) AS u(pool_set, n)
+    WITH RECURSIVE party(apart, queue, n, lane, fair_key) AS (
+        SELECT u.pool_set, u.queue, u.n, f.lane, f.fair_key
+        FROM unnest(CAST(:pool_sets AS text[]), CAST(:queues AS text[]), CAST(:limits AS integer[])) AS u(pool_set, queue, n)
         CROSS JOIN LATERAL (
-            SELECT t.lane, t.fair_key FROM task t WHERE t.state = 'scheduled' AND t.pool_set = u.pool_set
+            SELECT t.lane, t.fair_key FROM task t
+            WHERE t.state = 'scheduled' AND t.pool_set = u.pool_set AND t.queue = u.queue
             ORDER BY t.lane, t.fair_key LIMIT 1
         ) f
         UNION ALL
-        SELECT p.apart, p.n, f.lane, f.fair_key FROM party p
+        SELECT p.apart, p.queue, p.n, f.lane, f.fair_key FROM party p
         CROSS JOIN LATERAL (
             SELECT t.lane, t.fair_key FROM task t
-            WHERE t.state = 'scheduled' AND t.pool_set = p.apart AND (t.lane, t.fair_key) > (p.lane, p.fair_key)
+            WHERE t.state = 'scheduled' AND t.pool_set = p.apart AND t.queue = p.queue
+              AND (t.lane, t.fair_key) > (p.lane, p.fair_key)
             ORDER BY t.lane, t.fair_key LIMIT 1
         ) f
-    ), parts AS (SELECT apart, lane, fair_key, {_READ_OF_EACH} AS n FROM party)
+    ), parts AS (SELECT apart, queue, lane, fair_key, {_READ_OF_EACH} AS n FROM party)
     SELECT q.* FROM parts p
     CROSS JOIN LATERAL (
         SELECT {TASK_COLUMNS} FROM task t
-        WHERE t.state = 'scheduled' AND t.pool_set = p.apart AND t.lane = p.lane AND t.fair_key = p.fair_key
+        WHERE t.state = 'scheduled' AND t.pool_set = p.apart AND t.queue = p.queue AND t.lane = p.lane
+          AND t.fair_key = p.fair_key
         ORDER BY {TASK_ORDER} LIMIT p.n FOR NO KEY UPDATE SKIP LOCKED
     ) q
 """)
@@ -91,32 +97,34 @@ LOCK_OPEN_GATES = text(f"""
     ORDER BY t.id LIMIT :n FOR NO KEY UPDATE SKIP LOCKED
 """)
 
-# As LOCK_SCHEDULED, by the index task_queued. It locks up to n of every version for the moment of the claim; that is the price
-# of never walking past the tasks of other versions.
+# As LOCK_SCHEDULED, by the index task_queued. It locks up to n of every version and queue for the moment of the claim; that is
+# the price of never walking past the tasks of other versions and queues.
 LOCK_QUEUED = text(f"""
-    WITH RECURSIVE party(location_id, snapshot_id, lane, fair_key) AS (
-        SELECT pin.location_id, pin.snapshot_id, f.lane, f.fair_key
+    WITH RECURSIVE party(location_id, snapshot_id, queue, lane, fair_key) AS (
+        SELECT pin.location_id, pin.snapshot_id, own.queue, f.lane, f.fair_key
         FROM unnest(CAST(:locations AS bigint[]), CAST(:snapshots AS bigint[])) AS pin(location_id, snapshot_id)
+        CROSS JOIN unnest(CAST(:queues AS text[])) AS own(queue)
         CROSS JOIN LATERAL (
             SELECT t.lane, t.fair_key FROM task t
             WHERE t.state = 'queued' AND t.location_id = pin.location_id AND t.snapshot_id = pin.snapshot_id
+              AND t.queue = own.queue
             ORDER BY t.lane, t.fair_key LIMIT 1
         ) f
         UNION ALL
-        SELECT p.location_id, p.snapshot_id, f.lane, f.fair_key FROM party p
+        SELECT p.location_id, p.snapshot_id, p.queue, f.lane, f.fair_key FROM party p
         CROSS JOIN LATERAL (
             SELECT t.lane, t.fair_key FROM task t
             WHERE t.state = 'queued' AND t.location_id = p.location_id AND t.snapshot_id = p.snapshot_id
-              AND (t.lane, t.fair_key) > (p.lane, p.fair_key)
+              AND t.queue = p.queue AND (t.lane, t.fair_key) > (p.lane, p.fair_key)
             ORDER BY t.lane, t.fair_key LIMIT 1
         ) f
     ), given AS (SELECT *, snapshot_id AS apart, CAST(:n AS integer) AS n FROM party),
-    parts AS (SELECT location_id, snapshot_id, lane, fair_key, {_READ_OF_EACH} AS n FROM given)
+    parts AS (SELECT location_id, snapshot_id, queue, lane, fair_key, {_READ_OF_EACH} AS n FROM given)
     SELECT q.* FROM parts p
     CROSS JOIN LATERAL (
         SELECT {TASK_COLUMNS} FROM task t
         WHERE t.state = 'queued' AND t.location_id = p.location_id AND t.snapshot_id = p.snapshot_id
-          AND t.lane = p.lane AND t.fair_key = p.fair_key
+          AND t.queue = p.queue AND t.lane = p.lane AND t.fair_key = p.fair_key
         ORDER BY {TASK_ORDER} LIMIT p.n FOR NO KEY UPDATE SKIP LOCKED
     ) q
 """)
@@ -206,25 +214,31 @@ class TasksPart(PostgresPart):
     def edges_from(self, ids: Sequence[TaskId]) -> list[tuple[TaskId, TaskId]]:
         return [(row[0], row[1]) for row in self._rows(EDGES_FROM, ids=sorted(set(ids)))]
 
-    def lock_scheduled_skip(self, limits: Mapping[tuple[PoolUse, ...], int]) -> list[Task]:
-        wanted = sorted((pool_set_text(pools), limit) for pools, limit in limits.items())
+    def lock_scheduled_skip(self, limits: Mapping[Needs, int]) -> list[Task]:
+        wanted = sorted((pool_set_text(needs.pools), needs.queue, limit) for needs, limit in limits.items())
         tasks = self._tasks(
-            LOCK_SCHEDULED, pool_sets=[pool_set for pool_set, _ in wanted], limits=[limit for _, limit in wanted]
+            LOCK_SCHEDULED,
+            pool_sets=[pool_set for pool_set, _, _ in wanted],
+            queues=[queue for _, queue, _ in wanted],
+            limits=[limit for _, _, limit in wanted],
         )
-        return sorted(tasks, key=lambda task: (pool_set_text(task.pools), in_line(task)))
+        return sorted(tasks, key=lambda task: (pool_set_text(task.pools), task.queue, in_line(task)))
 
     def lock_open_gates_skip(self, limit: int) -> list[Task]:
         return self._tasks(LOCK_OPEN_GATES, n=limit)
 
-    def lock_queued_skip(self, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int) -> list[Task]:
+    def lock_queued_skip(
+        self, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int, queues: Collection[str] = (DEFAULT_QUEUE,)
+    ) -> list[Task]:
         wanted = sorted(set(pins))
         tasks = self._tasks(
             LOCK_QUEUED,
             locations=[location_id for location_id, _ in wanted],
             snapshots=[snapshot_id for _, snapshot_id in wanted],
+            queues=sorted(set(queues)),
             n=limit,
         )
-        return sorted(tasks, key=lambda task: (task.location_id, task.snapshot_id, in_line(task)))
+        return sorted(tasks, key=lambda task: (task.location_id, task.snapshot_id, task.queue, in_line(task)))
 
     def running_parties(self, worker_id: WorkerId) -> dict[Party, int]:
         return {Party(row[0], row[1]): row[2] for row in self._rows(RUNNING_PARTIES, worker=worker_id)}

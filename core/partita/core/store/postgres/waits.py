@@ -102,8 +102,8 @@ MET_CELLS = text(f"""
 """)
 
 WAITING_PINS = text("""
-    SELECT q.location_id, coalesce(l.name, ''), q.snapshot_id, coalesce(s.hash, ''), q.waits
-    FROM (SELECT location_id, snapshot_id, count(*) AS waits FROM wait
+    SELECT q.location_id, coalesce(l.name, ''), q.snapshot_id, coalesce(s.hash, '')
+    FROM (SELECT location_id, snapshot_id FROM wait
           WHERE state = 'open' AND triggerer_id IS NULL AND asset_id IS NULL
             AND location_id IS NOT NULL AND snapshot_id IS NOT NULL
           GROUP BY location_id, snapshot_id) q

@@ -23,18 +23,22 @@ HOLDERS_OF_POOL = text("""
 """)
 POOL_SET_OF_TASK = text("SELECT pool_set FROM task WHERE id = :task_id")
 
-# Nothing more of a queue (the same pools, lane and key) is looked at once its first is blocked: what binds that binds all.
+# Nothing more of a line (the same pools, queue, lane and key) is looked at once its first is blocked: what binds that binds all.
 SAID_IN_LINE = text("""
     SELECT o.reason, o.reason_detail FROM task t
-    JOIN task o ON o.state = 'scheduled' AND o.pool_set = t.pool_set AND o.lane = t.lane AND o.fair_key = t.fair_key
-        AND o.reason IS NOT NULL
+    JOIN task o ON o.state = 'scheduled' AND o.pool_set = t.pool_set AND o.queue = t.queue AND o.lane = t.lane
+        AND o.fair_key = t.fair_key AND o.reason IS NOT NULL
     WHERE t.id = :task_id AND t.state = 'scheduled' ORDER BY o.id LIMIT 1
 """)
 SAID_OF_VERSION = text("""
     SELECT o.reason, o.reason_detail FROM task t
     JOIN task o ON o.state = 'queued' AND o.location_id = t.location_id AND o.snapshot_id = t.snapshot_id
-        AND o.reason IS NOT NULL
+        AND o.queue = t.queue AND o.reason IS NOT NULL
     WHERE t.id = :task_id AND t.state = 'queued' ORDER BY o.id LIMIT 1
+""")
+WAITING_OF_QUEUE = text("""
+    SELECT count(*) AS n, min(ready_at) AS oldest FROM task
+    WHERE state IN ('scheduled', 'queued') AND kind = 'step' AND queue = :queue
 """)
 LAST_SERVED = text("""
     SELECT max(c.lease_expires_at) AS until FROM code_server c JOIN location l ON l.id = c.location_id WHERE l.name = :name

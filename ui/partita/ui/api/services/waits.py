@@ -22,7 +22,8 @@ from partita.ui.api.services.words import plural, wait_text
 Side = Literal["limits", "workers", "upstream", "time", "outside", "person"]
 _NAMED = 3
 
-# Stuck in scheduled means limits, stuck in queued means workers (S-151): the state says which of the two is asked.
+# Stuck in scheduled means limits, stuck in queued means workers (S-151): the state says which of the two is asked, except of what
+# is not admitted because nobody would take it.
 _SIDES: Mapping[str, Side] = {
     "none": "upstream", "scheduled": "limits", "queued": "workers", "up_for_retry": "time", "deferred": "outside",
     "awaiting_input": "person",
@@ -30,6 +31,10 @@ _SIDES: Mapping[str, Side] = {
 _CAPS = {
     "backfill_cap": "backfill", "run_cap": "run", "asset_cap": "asset", "location_cap": "location", "running_cap": "all",
 }  # fmt: skip
+
+
+def _side(state: str, code: str | None) -> Side:
+    return "workers" if code == "no_worker" else _SIDES[state]
 
 
 def why_it_waits(reader: Reader, row: Row) -> Reason | None:
@@ -57,7 +62,11 @@ def why_it_waits(reader: Reader, row: Row) -> Reason | None:
             until: datetime = found["until"]
             evidence["since"] = until.isoformat()
             text += f" since {until:%Y-%m-%d %H:%M:%S} UTC"
-    return Reason(code=code, text=text, evidence={"side": _SIDES.get(row["state"]), **evidence}, upstream=None)
+    elif code in ("no_worker", "workers_busy") and evidence.get("queue"):
+        waiting = one(reader, sql.WAITING_OF_QUEUE, queue=evidence["queue"])
+        if waiting is not None and waiting["oldest"] is not None:
+            evidence |= {"waiting": waiting["n"], "oldest": waiting["oldest"].isoformat()}
+    return Reason(code=code, text=text, evidence={"side": _side(row["state"], code), **evidence}, upstream=None)
 
 
 def waits_of_run(reader: Reader, run_id: int) -> list[RunWait]:
@@ -65,7 +74,7 @@ def waits_of_run(reader: Reader, run_id: int) -> list[RunWait]:
     found = [
         RunWait(
             state=row["state"],
-            side=_SIDES[row["state"]],
+            side=_side(row["state"], row["reason"]),
             code=row["reason"],
             tasks=row["n"],
             text=_wait_of_several(row),
@@ -101,7 +110,7 @@ _OF_SEVERAL = {
     "location_cap": "for their location, which is at max_running",
     "running_cap": "because max_running tasks are active in all",
     "paused": "because they are paused",
-    "no_worker": "for a worker: none is alive",
+    "no_worker": "for a worker: none of the queue is alive",
     "workers_busy": "for a worker: all slots are taken",
     "no_server": "for a code server: none serves their location",
     "version_gone": "for their version: no server has it any more",

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from partita.assets.queues import DEFAULT_QUEUE
 from partita.ui.api.problems import BadTag
 
 _WAITS = {
@@ -18,10 +19,9 @@ _WAITS = {
     "blocked_by_past": "waits for {waiting_on} earlier partition{s} of itself, and for nothing else",
     "pool_full": "waits for pool {pool}: {held} of {slots} slots are held, it wants {wants}",
     "retry_at": "is tried again at {at}",
-    "no_worker": "waits for a worker: none is alive; start `partita worker`",
     "no_server": "waits for a code server of location {location}: none serves it",
     "version_gone": "waits for version {version} of location {location}: no server has it any more",
-    "workers_busy": "waits for a worker: all {capacity} slots are taken",
+    "workers_busy": "waits for a worker{of_queue}: all {capacity} slots are taken",
     "backfill_cap": "waits for its backfill: {max_active} of its tasks are active, which is its limit",
     "run_cap": "waits for its run: {max_active} of its tasks are active, which is its limit",
     "asset_cap": "waits for asset {asset}: {max_active} tasks of it are active, which is its max_active",
@@ -45,13 +45,38 @@ def wait_text(code: str, evidence: Mapping[str, Any] | None) -> str:
         return paused_text(evidence or {})
     if code in ("waiting_for", "approval"):
         return waiting_text(evidence or {})
+    if code == "no_worker":
+        return no_worker_text(evidence or {})
     fields = _Blank(evidence or {})
+    fields["of_queue"] = _of_queue(evidence or {})
     waiting_on = fields.get("waiting_on")
     fields["s"] = "" if waiting_on == 1 else "s"
     if code == "version_gone" and isinstance(fields.get("version"), str):
         fields["version"] = fields["version"][:12]
     template = _WAITS.get(code)
     return template.format_map(fields) if template is not None else code.replace("_", " ")
+
+
+def _of_queue(evidence: Mapping[str, Any]) -> str:
+    queue = evidence.get("queue", DEFAULT_QUEUE)
+    return "" if queue == DEFAULT_QUEUE else f" of queue {queue}"
+
+
+def no_worker_text(evidence: Mapping[str, Any]) -> str:
+    """Which workers lack, since when, and what helps.
+
+    >>> no_worker_text({"queue": "gpu", "since": "2026-03-01T04:00:00+00:00", "others": {"default": 2}})
+    'waits for a worker of queue gpu: none is alive since 2026-03-01 04:00 UTC; start `partita worker --queues gpu`'
+    >>> no_worker_text({"queue": "default", "since": None, "others": {"gpu": 1}})
+    'waits for a worker of queue default: none is alive; start `partita worker`'
+    >>> no_worker_text({})
+    'waits for a worker: none is alive; start `partita worker`'
+    """
+    queue = evidence.get("queue", DEFAULT_QUEUE)
+    of_queue = f" of queue {queue}" if evidence.get("others") else _of_queue(evidence)
+    since = f" since {_minute(str(evidence['since']))}" if evidence.get("since") else ""
+    option = "" if queue == DEFAULT_QUEUE else f" --queues {queue}"
+    return f"waits for a worker{of_queue}: none is alive{since}; start `partita worker{option}`"
 
 
 def tags_of(texts: Iterable[str]) -> dict[str, str]:
