@@ -87,7 +87,7 @@ def hook() -> Iterator[Hook]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             found.came.set()
-            found.gate.wait(30)
+            found.gate.wait(120)
             found.bodies.append(body | {"path": self.path})
             self.send_response(found.status)
             self.end_headers()
@@ -105,7 +105,7 @@ def hook() -> Iterator[Hook]:
         found.gate.set()
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(60)
 
 
 @pytest.fixture

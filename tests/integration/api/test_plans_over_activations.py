@@ -89,8 +89,8 @@ def test_an_activation_waits_for_the_launch_that_came_before_it(world: Any) -> N
     activating = in_thread(lambda: scheme(world, NEW_YORK_DAYS))
     until_blocked(world.url)
     paused.go_on()
-    assert launching.result(30).task_ids
-    activating.result(30)
+    assert launching.result(120).task_ids
+    activating.result(120)
     assert tasks(world) == [("cancelled",)]
 
 
@@ -105,7 +105,7 @@ def test_a_launch_waits_for_the_activation_that_came_before_it(world: Any) -> No
         launching = in_thread(lambda: launch(world.store, asked))
         until_blocked(world.url)
     with pytest.raises(PlanOutdated):
-        launching.result(30)
+        launching.result(120)
     assert tasks(world) == []
 
 

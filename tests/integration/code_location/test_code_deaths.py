@@ -114,14 +114,14 @@ async def test_an_orderly_stop_ends_attempts_and_tells_their_workers(
         finished = (await running.rest()).finished
         assert finished.status == pb.Finished.LOST
         assert "stopping" in finished.error
-        assert await asyncio.to_thread(server.process.wait, 20) == 0
+        assert await asyncio.to_thread(server.process.wait, 60) == 0
         await wait_gone(zygote.pid, running.pid, near, far)
 
 
 async def test_a_stop_while_a_module_hangs_is_prompt(start_server: StartServer) -> None:
     server = start_server("hangs", "fine")
     server.process.terminate()
-    assert await asyncio.to_thread(server.process.wait, 20) == 0
+    assert await asyncio.to_thread(server.process.wait, 60) == 0
 
 
 async def test_watchers_are_told_the_end(start_server: StartServer) -> None:
@@ -132,7 +132,7 @@ async def test_watchers_are_told_the_end(start_server: StartServer) -> None:
         server.process.terminate()
         async for _ in watching:
             pass
-        assert await asyncio.to_thread(server.process.wait, 20) == 0
+        assert await asyncio.to_thread(server.process.wait, 60) == 0
 
 
 async def test_a_port_in_use_is_refused_in_words(start_server: StartServer) -> None:

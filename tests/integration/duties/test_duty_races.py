@@ -27,8 +27,8 @@ def test_a_join_that_is_being_made_is_seen_by_the_owner_that_ends(world: Postgre
     reporting = in_thread(lambda: world.finish(result))
     until_blocked(world.url)
     paused.go_on()
-    launched = joining.result(30)
-    assert reporting.result(30).applied == (result.task_id,)
+    launched = joining.result(120)
+    assert reporting.result(120).applied == (result.task_id,)
     assert launched.waiting == 1
     assert world.of_step("s2", launched.run_id)["state"] == "scheduled"
     check_invariants(world.tables())
@@ -44,8 +44,8 @@ def test_an_owner_that_ends_while_it_is_joined_leaves_its_cells_to_the_launch(wo
     joining = in_thread(lambda: world.launch(step(1), step(2, 0)))
     until_blocked(world.url)
     paused.go_on()
-    assert reporting.result(30).applied
-    launched = joining.result(30)
+    assert reporting.result(120).applied
+    launched = joining.result(120)
     assert (launched.joined, launched.waiting, len(launched.task_ids)) == (0, 0, 2)
     assert world.of_step("s1", launched.run_id)["state"] == "scheduled"
     check_invariants(world.tables())
@@ -61,7 +61,7 @@ def test_two_reports_that_share_dependents_count_both(world: PostgresWorld) -> N
     two = in_thread(lambda: world.finish(report(started["s2"])))
     until_blocked(world.url)
     paused.go_on()
-    assert (one.result(30).released, two.result(30).released) == (0, 2)
+    assert (one.result(120).released, two.result(30).released) == (0, 2)
     check_invariants(world.tables())
 
 
@@ -73,8 +73,8 @@ def test_a_failing_closure_and_a_success_meet_in_the_middle(world: PostgresWorld
     paused.wait_reached()
     succeeding = in_thread(lambda: world.finish(report(started["s2"])))
     paused.go_on()
-    assert failing.result(30).applied
-    assert succeeding.result(30).applied
+    assert failing.result(120).applied
+    assert succeeding.result(120).applied
     assert world.states() == {
         "s1": "failed",
         "s2": "success",
@@ -97,8 +97,8 @@ def test_a_worker_that_is_being_declared_gone_claims_nothing(world: PostgresWorl
     claiming = in_thread(world.claims)
     until_blocked(world.url)
     paused.go_on()
-    assert sweeping.result(30).workers == (WORKER,)
-    assert not claiming.result(30).live
+    assert sweeping.result(120).workers == (WORKER,)
+    assert not claiming.result(120).live
     check_invariants(world.tables())
 
 
@@ -112,7 +112,7 @@ def test_a_sweep_passes_over_a_worker_that_is_claiming(world: PostgresWorld) -> 
     pulse(world.store)
     assert sweep(world.store).workers == ()
     paused.go_on()
-    assert len(claiming.result(30).claimed) == 1
+    assert len(claiming.result(120).claimed) == 1
     assert sweep(world.store).retried == 1
     check_invariants(world.tables())
 
@@ -139,7 +139,7 @@ def test_two_workers_never_claim_one_task(world: PostgresWorld) -> None:
     with world.postgres.begin() as tx:
         assert len(tx.lock_queued_skip([PIN], 10)) == 3
     paused.go_on()
-    first = {claimed.task.id for claimed in claiming.result(30).claimed}
+    first = {claimed.task.id for claimed in claiming.result(120).claimed}
     second = {claimed.task.id for claimed in world.claims().claimed}
     assert (len(first), len(second), first & second) == (3, 3, set())
 
@@ -154,8 +154,8 @@ def test_a_cancel_and_a_report_end_the_task_once(world: PostgresWorld) -> None:
     cancelling = in_thread(lambda: cancel_run(world.store, made.run_id, "ada"))
     until_blocked(world.url)
     paused.go_on()
-    assert reporting.result(30).applied
-    assert cancelling.result(30).known
+    assert reporting.result(120).applied
+    assert cancelling.result(120).known
     fold_tallies(world.store)
     assert world.states() == {"s1": "success", "s2": "cancelled"}
     assert world.run_state(made.run_id) == "cancelled"
@@ -173,6 +173,6 @@ def test_one_report_sent_twice_at_once_is_applied_once(world: PostgresWorld, out
     two = in_thread(lambda: world.finish(result))
     until_blocked(world.url)
     paused.go_on()
-    assert [len(one.result(30).applied), len(two.result(30).applied)] in ([1, 0], [0, 1])
+    assert [len(one.result(120).applied), len(two.result(30).applied)] in ([1, 0], [0, 1])
     assert len(world.events("materialized")) == (outcome is AttemptOutcome.SUCCESS)
     check_invariants(world.tables())

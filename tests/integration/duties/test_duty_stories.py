@@ -115,12 +115,12 @@ def test_whatever_threads_do_every_run_ends_right(world: PostgresWorld, seed: in
         future.result(120)
     until_ended(world, stop)
     for future in running:
-        future.result(60)
+        future.result(120)
     check_end(world)
 
 
 def until_ended(world: PostgresWorld, stop: Event) -> None:
-    for _ in range(1_200):
+    for _ in range(4_800):
         world.skip_waits()
         if all(row["state"] != "running" for row in world.rows("run")):
             break

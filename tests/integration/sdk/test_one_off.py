@@ -17,6 +17,7 @@ from partita.sdk import InputCell, Lake, Relation
 from partita.sdk.io.base import WriteContext
 from partita.sdk.runtime import TargetCell
 from partita.sdk.testing import load, materialize_location
+from partita.ui.cli import run
 
 SHOP = '''
 import os
@@ -66,6 +67,7 @@ def raises() -> Relation:
 def by_itself() -> None:
     open("by_itself.txt", "w").close()
 '''
+HIDDEN = {"PARTITA_DATABASE_URL", "PARTITA_HOME", "PARTITA_PROJECT", "PARTITA_LAKE"}
 CONFIG = '[[location]]\nname = "shop"\nmodules = ["shop"]\n'
 
 
@@ -77,8 +79,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def partita(project: Path, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-    hidden = {"PARTITA_DATABASE_URL", "PARTITA_HOME", "PARTITA_PROJECT", "PARTITA_LAKE"}
-    env = {name: value for name, value in os.environ.items() if name not in hidden}
+    env = {name: value for name, value in os.environ.items() if name not in HIDDEN}
     return subprocess.run(
         [sys.executable, "-m", "partita.ui.cli", *arguments],
         cwd=project, env={**env, "PYTHONDONTWRITEBYTECODE": "1"}, input=typed, capture_output=True, text=True,
@@ -135,7 +136,14 @@ def test_what_fails_says_where(project: Path) -> None:
     assert 'shop.py", line' in done.stdout
 
 
-def test_refusals_name_the_thing_the_rule_and_the_fix(project: Path) -> None:
+def test_refusals_name_the_thing_the_rule_and_the_fix(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The terminal's side in this process, the location's in one of its own."""
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    for name in HIDDEN:
+        monkeypatch.delenv(name, raising=False)
     before = files(project)
     for arguments, expected in (
         (["shop.py::revenue", "--partition", "2026-03-02"], "this project has no deployment yet"),
@@ -147,9 +155,11 @@ def test_refusals_name_the_thing_the_rule_and_the_fix(project: Path) -> None:
         (["by_itself"], "--write FOLDER"),
         (["revenue", "--location", "shoop"], "did you mean 'shop'?"),
     ):
-        done = partita(project, "run", *arguments)
-        assert done.returncode == 2, (arguments, done.stdout, done.stderr)
-        assert expected in done.stderr, (arguments, done.stderr)
+        capfd.readouterr()
+        code = run(["run", *arguments])
+        said = capfd.readouterr()
+        assert code == 2, (arguments, said)
+        assert expected in said.err, (arguments, said)
     assert files(project) == before
 
 

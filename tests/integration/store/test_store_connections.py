@@ -34,7 +34,7 @@ from partita.core.store.values import WorkerId
 def _kill_backends(url: str, application: str = "partita") -> int:
     with psycopg.connect(url, autocommit=True) as connection:
         rows = connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s"
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name = %s"
             " AND datname = current_database()",
             [application],
         ).fetchall()
