@@ -45,7 +45,7 @@ from partita.core.store.memory import MemoryStore
 from partita.core.store.open import open_store
 from partita.core.store.port import Store
 from partita.core.store.postgres import PostgresStore
-from partita.core.store.values import AttemptOutcome, CellRef, SnapshotId, WorkerId
+from partita.core.store.values import AttemptOutcome, CellRef, RunId, SnapshotId, WorkerId
 
 _workers = count(1)
 
@@ -60,6 +60,8 @@ class Stage:
     """(asset, partition) of every finished cell, in order."""
     limits: Limits = field(default_factory=Limits)
     specs: tuple[AssetSpec, ...] = ()
+    pinned: dict[RunId, Catalog] = field(default_factory=dict)
+    """What runs see that do not see the catalog of now."""
 
     def define(self, specs: Sequence[AssetSpec], location: str = "loc") -> Catalog:
         """Activate a snapshot of one location."""
@@ -124,9 +126,8 @@ class Stage:
         while True:
             while admit(self.store).more:  # again after each claim: what ends without an attempt releases what is below
                 pass
-            claims = claim(
-                self.store, self.worker, [self.pin], limit, CatalogInputs(lambda run_id: self.catalog), lambda *_: None
-            )
+            inputs = CatalogInputs(lambda run_id: self.pinned.get(run_id, self.catalog))
+            claims = claim(self.store, self.worker, [self.pin], limit, inputs, lambda *_: None)
             claimed += claims.claimed
             if not claims.more:
                 return claimed

@@ -197,14 +197,75 @@ def test_a_run_that_was_cancelled_meanwhile_ends(known: Inbox) -> None:
     assert known.runs() == [(1, "cancelled")]
 
 
-def test_a_run_sees_what_it_saw_where_a_key_was_removed_meanwhile(known: Inbox) -> None:
-    known.stage.request("inbox, parsed")
+def test_where_a_key_was_removed_meanwhile_what_is_found_is_a_run_of_its_own(known: Inbox) -> None:
+    """The run sees what it saw; both say why. What collects in it is made again over all that exists."""
+    stage = known.stage
+    stage.request("inbox, parsed, report")
     known.start()
-    remove_keys(known.stage.store, FILES, ["old"], who="ann")
+    remove_keys(stage.store, FILES, ["old"], who="ann")
     known.see()
     known.finds = ("a",)
     known.end(known.claimed)
-    assert known.fan_out() == 0
-    known.stage.catalog = known.of_run_at(RunId(1), 1)
+    stage.pinned = {RunId(1): known.of_run_at(RunId(1), 1)}
+    assert known.fan_out() == 1
+    assert known.start() == ["parsed a", "parsed old"]
+    known.end([one for one in known.claimed if known._name(one)[1] == "old"])
+    claimed = known.claimed
+    assert known.rest() == ["report"], "it was planned over what was known then"
+    assert known.runs() == [(1, "success"), (2, "running")]
+    known.end([one for one in claimed if known._name(one)[1] == "a"])
+    open_gates(stage.store)
+    known.rest()
+    assert stage.replan().requested == 1
+    assert known.rest() == ["report"]
+    assert known.runs() == [(1, "success"), (2, "success"), (3, "success")]
+    with stage.store.begin() as tx:
+        _, apart, _ = tx.read_runs([RunId(1), RunId(2), RunId(3)])
+    why = "run 1 found a, and does not grow itself: old was removed since it was planned"
+    assert apart.cause == {"kind": "fan_out", "by": "me", "text": why, "run": 1}
+
+
+def test_a_run_that_cannot_be_planned_over_what_it_found_says_why(known: Inbox) -> None:
+    known.stage.request("inbox, parsed")
+    known.start()
+    known.finds = ("a",)
+    known.end(known.claimed)
+
+    class Broken:
+        def of_run_at(self, run_id: RunId, keys_revision: int, /) -> Catalog:
+            raise KeyError("a snapshot that nobody has")
+
+    run_fan_outs(known.stage.store, Broken())
     assert known.rest() == ["parsed old"]
     assert known.runs() == [(1, "success")]
+    assert "a snapshot that nobody has" in refusals(known.stage)
+
+
+def refusals(stage: Stage) -> str:
+    if hasattr(stage.store, "rows"):
+        return str([row["detail"] for row in stage.store.rows("audit") if row["action"] == "fan_out_refused"])
+    with stage.store.begin() as tx:
+        cursor = tx._cursor  # type: ignore[attr-defined]
+        return str(cursor.execute("SELECT detail FROM audit WHERE action = 'fan_out_refused'").fetchall())
+
+
+def test_what_collects_waits_for_what_may_find_keys(inbox: Inbox) -> None:
+    """A first run that knows no key: the report is made once, over what was found, not at once over nothing."""
+    inbox.stage.request("inbox, parsed, report")
+    inbox.finds = ("a", "b")
+    assert inbox.rest() == ["inbox", "parsed a", "parsed b", "report"]
+    assert inbox.runs() == [(1, "success")]
+
+
+def test_what_collects_is_made_of_nothing_when_nothing_was_found(inbox: Inbox) -> None:
+    inbox.stage.request("inbox, parsed, report")
+    assert inbox.start() == ["inbox"]
+    inbox.end(inbox.claimed)
+    assert inbox.rest() == ["report"]
+    assert inbox.runs() == [(1, "success")]
+
+
+def test_what_collects_does_not_go_on_when_nothing_could_be_found(inbox: Inbox) -> None:
+    inbox.stage.request("inbox, labels, parsed, report")
+    assert inbox.rest(fail=[""]) == ["inbox", "labels"]
+    assert inbox.runs() == [(1, "failed")]

@@ -5,17 +5,20 @@ keys are launched into the same run, with what they feed, as far as the run's re
 run hear of the end: nothing below it can have started, and the run cannot have ended. What collects the new cells and waits in
 this run already waits for them, too: for the word of a gate behind them, which is passed on when that has ended.
 
-Order of locks: the row, its run, owners of cells, tasks. A run that is over, was cancelled, or cannot be planned goes on as it
-was.
+A run sees the keys of one revision. Where one of those that it was planned with was removed since, tasks of it may still be about
+that key: it goes on as it is, and what was found is a run of its own, which both runs say. A run that is over, was cancelled, or
+cannot be planned goes on as it was; its events say why.
+
+Order of locks: the row, its run, owners of cells, tasks.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -58,6 +61,7 @@ from partita.core.store.values_requests import FaultKind
 log = logging.getLogger(__name__)
 
 _TRIES = 20
+_NAMED = 5
 _Masks = dict[AssetKey, Bools]
 
 
@@ -85,7 +89,7 @@ class FannedOut:
 
 def run_fan_outs(store: Store, catalogs: RunCatalogs) -> FannedOut:
     """Take one task that added keys, or one whose gate has ended."""
-    given_up: set[RunId] = set()
+    given_up: dict[RunId, str] = {}
     for _ in range(_TRIES):
         try:
             return store.run(lambda tx: _visit(tx, catalogs, given_up))
@@ -93,11 +97,11 @@ def run_fan_outs(store: Store, catalogs: RunCatalogs) -> FannedOut:
             continue
         except Undecidable as error:
             log.error("run %s does not go on over the keys that it found: %s", error.subjects[0][1], error.why)
-            given_up.add(RunId(error.subjects[0][1]))
+            given_up[RunId(error.subjects[0][1])] = error.why
     return FannedOut(more=True)
 
 
-def _visit(tx: Tx, catalogs: RunCatalogs, given_up: Collection[RunId]) -> FannedOut:
+def _visit(tx: Tx, catalogs: RunCatalogs, given_up: Mapping[RunId, str]) -> FannedOut:
     owed = tx.take_fan_out_skip()
     if owed is None:
         return FannedOut()
@@ -105,7 +109,9 @@ def _visit(tx: Tx, catalogs: RunCatalogs, given_up: Collection[RunId]) -> Fanned
         return _pass_on(tx, owed)
     grown = FannedOut()
     runs = tx.lock_runs([owed.run_id])
-    if runs and runs[0].state is RunState.RUNNING and not runs[0].cancel_requested and owed.run_id not in given_up:
+    if owed.run_id in given_up:
+        _say(tx, owed, "fan_out_refused", {"why": given_up[owed.run_id]})
+    elif runs and runs[0].state is RunState.RUNNING and not runs[0].cancel_requested:
         with deciding((FaultKind.RUN, int(owed.run_id))):
             growth = _growth(tx, catalogs, runs[0], owed)
         if growth is not None:
@@ -120,20 +126,21 @@ def _visit(tx: Tx, catalogs: RunCatalogs, given_up: Collection[RunId]) -> Fanned
 
 @dataclass(frozen=True, slots=True)
 class _Growth:
-    """`cells`: those with a new key, and those below them. `above`: what they need and others are making."""
+    """`cells`: those with a new key, and those below them. `above`: what they need and others are making. `gone` are keys that
+    the run was planned with and that exist no more."""
 
     catalog: Catalog
     request: PlanRequest
     cells: Mapping[AssetKey, Bools]
     above: Mapping[AssetKey, Bools]
+    gone: Sequence[str]
 
 
 def _growth(tx: Tx, catalogs: RunCatalogs, run: Run, owed: FanOut) -> _Growth | None:
     revision = max(run.keys_revision, owed.revision)
     catalog, before = catalogs.of_run_at(run.id, revision), catalogs.of_run_at(run.id, run.keys_revision)
-    for scheme, keys in before.keys.keys.items():
-        if not set(keys) <= set(catalog.keys.keys.get(scheme, ())):
-            return None  # a key was removed meanwhile, and tasks of this run may still be about it: it sees what it saw
+    now = catalog.keys.keys
+    gone = [key for scheme, keys in before.keys.keys.items() for key in keys if key not in set(now.get(scheme, ()))]
     request = PlanRequest.from_json(run.request)
     covered = _covered(catalog, request)
     made: _Masks = {}
@@ -149,7 +156,7 @@ def _growth(tx: Tx, catalogs: RunCatalogs, run: Run, owed: FanOut) -> _Growth | 
     if not fresh:
         return None
     cells = _down(catalog, run.as_of, fresh, covered) | fresh
-    return _Growth(catalog, request, cells, _under_way_above(tx, catalog, run.as_of, cells))
+    return _Growth(catalog, request, cells, _under_way_above(tx, catalog, run.as_of, cells), gone)
 
 
 def _covered(catalog: Catalog, request: PlanRequest) -> set[AssetKey]:
@@ -224,7 +231,8 @@ def _launch(tx: Tx, growth: _Growth, run: Run, owed: FanOut) -> tuple[FannedOut,
         if not decided.choices:
             return FannedOut(), owed
         plan = assemble(catalog, growth.request, decided.choices, decided.blocked)
-        launch = to_launch(plan, catalog, cause=run.cause, lane=run.lane)
+        cause = _apart(run, owed, growth.gone) if growth.gone else run.cause
+        launch = to_launch(plan, catalog, cause=cause, lane=run.lane)
     owners = tx.open_owners(sorted(cell.cell for task in launch.tasks for cell in task.cells))
     below_ours = set(_refs(catalog, as_of, growth.cells)) & owners.keys()
     tasks = list(launch.tasks)
@@ -233,17 +241,39 @@ def _launch(tx: Tx, growth: _Growth, run: Run, owed: FanOut) -> tuple[FannedOut,
         tasks.append(
             LaunchTask("gate", GATE, None, None, upstream=tuple(free), wave=1 + max(one.wave for one in tasks))
         )
-    launched = launch_in(
-        tx, replace(launch, tasks=tuple(tasks), into=Into(run.id, run.backfill_id, run.max_active is not None))
-    )
-    tx.grow_run(run.id, len(launched.task_ids), max(run.keys_revision, owed.revision))
     cells = sum(cell.cell not in owners for task in launch.tasks for cell in task.cells)
-    keys = sum(map(len, owed.keys.values()))
-    tx.audit("scheduler", "fan_out", {"run": run.id, "task": owed.task_id, "cells": cells, "keys": keys})
-    tx.append_events([NewEvent("run", run_id=run.id, body={"state": "running", "tasks": len(launched.task_ids)})])
+    said: dict[str, Any] = {"cells": cells, "keys": sum(map(len, owed.keys.values()))}
+    if growth.gone:
+        apart = replace(launch, tasks=tuple(tasks), retry_of=run.backfill_id, max_active=run.max_active)
+        launched = launch_in(tx, apart)
+        _say(tx, owed, "fan_out", said | {"into": launched.run_id, "why": cause["text"]})
+    else:
+        into = Into(run.id, run.backfill_id, run.max_active is not None)
+        launched = launch_in(tx, replace(launch, tasks=tuple(tasks), into=into))
+        tx.grow_run(run.id, len(launched.task_ids), max(run.keys_revision, owed.revision))
+        _say(tx, owed, "fan_out", said | {"tasks": len(launched.task_ids)})
     if below_ours and free:
-        owed = _hold(tx, run, owed, {cell: owners[cell] for cell in below_ours}, launched.task_ids[-1])
+        collects = {cell: owners[cell] for cell in below_ours}
+        owed = _hold(tx, run, owed, collects, launched.task_ids[-1], apart=bool(growth.gone))
     return FannedOut(cells=cells, tasks=len(launched.task_ids), channels=launched.channels), owed
+
+
+def _apart(run: Run, owed: FanOut, gone: Sequence[str]) -> Mapping[str, Any]:
+    found = [key for keys in owed.keys.values() for key in keys]
+    why = f"{_named(gone)} {'was' if len(gone) == 1 else 'were'} removed since it was planned"
+    text = f"run {run.id} found {_named(found)}, and does not grow itself: {why}"
+    return {"kind": "fan_out", "by": run.cause.get("by", ""), "text": text, "run": run.id}
+
+
+def _named(keys: Sequence[str]) -> str:
+    shown = ", ".join(keys[:_NAMED])
+    return shown if len(keys) <= _NAMED else f"{shown} and {len(keys) - _NAMED:,} more"
+
+
+def _say(tx: Tx, owed: FanOut, action: str, said: Mapping[str, Any]) -> None:
+    """In the audit, and to whoever follows the run."""
+    tx.audit("scheduler", action, {"run": owed.run_id, "task": owed.task_id, **said})
+    tx.append_events([NewEvent("run", run_id=owed.run_id, body={"state": "running", "action": action, **said})])
 
 
 def _free(tasks: Sequence[LaunchTask], owners: Mapping[CellRef, TaskId]) -> list[int]:
@@ -255,9 +285,13 @@ def _free(tasks: Sequence[LaunchTask], owners: Mapping[CellRef, TaskId]) -> list
     return [index for index, task in enumerate(tasks) if index not in behind and task.kind == "step"]
 
 
-def _hold(tx: Tx, run: Run, owed: FanOut, collects: Mapping[CellRef, TaskId], gate_id: TaskId) -> FanOut:
+def _hold(
+    tx: Tx, run: Run, owed: FanOut, collects: Mapping[CellRef, TaskId], gate_id: TaskId, *, apart: bool
+) -> FanOut:
     """What waits in this run and collects the new cells waits for the gate, by an edge from the task that found the keys; what
-    cannot any more is planned again at its end."""
+    cannot any more, or is of a run that does not see the keys, is planned again at its end."""
+    if apart:
+        return replace(owed, gate_id=gate_id, again=tuple(sorted(collects)))
     tasks = {task.id: task for task in tx.lock_tasks(sorted(set(collects.values())))}
     held = [
         task

@@ -8,7 +8,7 @@ asked for, so that a question about 100 assets of 10,000 costs by the 100. It re
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from copy import copy
 from datetime import datetime
 from functools import cached_property
@@ -185,6 +185,11 @@ class Catalog:
     def dynamic_schemes(self) -> Mapping[str, DynamicScheme]:
         """The dynamic schemes by name."""
         return schemes_of({key: self.definition(key) for key in self._named})
+
+    @property
+    def dynamic_assets(self) -> Collection[AssetKey]:
+        """The assets that a dynamic scheme slices."""
+        return self._named
 
     def with_keys(self, keys: KeysAt) -> Catalog:
         """The same definitions with these keys of the dynamic schemes; shares all that does not go by them."""

@@ -6,6 +6,7 @@ A moment is shared by all who hold one of the same instant (`Catalog.at`) and go
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,7 +28,7 @@ class Link(NamedTuple):
 class Moment:
     """Spaces and links at `as_of`. A race between threads only looks something up twice."""
 
-    __slots__ = ("__weakref__", "_edges", "_links", "_plain", "_spaces", "as_of", "catalog")
+    __slots__ = ("__weakref__", "_beyond", "_edges", "_links", "_plain", "_spaces", "as_of", "catalog")
 
     def __init__(self, catalog: Catalog, as_of: datetime) -> None:
         self.catalog = catalog
@@ -36,6 +37,7 @@ class Moment:
         self._edges: dict[tuple[int, int, int], EdgeMap] = {}
         self._links: dict[AssetKey, tuple[Link, ...]] = {}
         self._plain: dict[AssetKey, bool] = {}
+        self._beyond: Mapping[AssetKey, frozenset[AssetKey]] | None = None
 
     def space(self, key: AssetKey) -> PartitionSpace:
         """The partitions of an asset that exist."""
@@ -61,6 +63,27 @@ class Moment:
                 for one, edge in self.links(asset)
             )
         return known
+
+    @property
+    def beyond(self) -> Mapping[AssetKey, frozenset[AssetKey]]:
+        """Of what reads assets whose dynamic scheme has no key yet: the nearest ones above these that have partitions. They may
+        add keys in the run that makes both, so the reader goes after them."""
+        if self._beyond is None:
+            empty = {key for key in self.catalog.dynamic_assets if not self.space(key).size}
+            self._beyond = self._over(empty) if empty else {}
+        return self._beyond
+
+    def _over(self, empty: Collection[AssetKey]) -> dict[AssetKey, frozenset[AssetKey]]:
+        above: dict[AssetKey, frozenset[AssetKey]] = {}
+        for key in self.catalog.graph.sort(empty):
+            ups = {one.upstream for one in self.catalog.assets[key].inputs} - {key}
+            above[key] = frozenset(up for one in ups for up in (above[one] if one in empty else (one,)))
+        found = {}
+        for key, asset in self.catalog.assets.items():
+            read = [one.upstream for one in asset.inputs if one.upstream in empty]
+            if read and key not in empty:
+                found[key] = frozenset().union(*(above[one] for one in read))
+        return found
 
     def edge(self, consumer: AssetKey, one: CatalogInput) -> EdgeMap:
         """The compiled mapping of one input."""

@@ -117,7 +117,7 @@ class Launch:
     request: Mapping[str, Any]
     plan_hash: str
     as_of: datetime
-    cause: Mapping[str, Any]  # {"kind": "person|cli|api|backfill|eager|replan", "by": ..., "text": ...}
+    cause: Mapping[str, Any]  # {"kind": "person|cli|api|backfill|eager|replan|fan_out", "by": ..., "text": ...}
     pins: tuple[tuple[LocationId, SnapshotId], ...]
     backfill: NewBackfill | None = None
     retry_of: BackfillId | None = None  # a further run of this backfill

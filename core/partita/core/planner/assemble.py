@@ -237,6 +237,10 @@ class _Assembly:
                     if asset.spec.subsettable:
                         above = np.where(self._choices[asset.key].run, above, above.dtype.type(-1))
                     found = above if found is None else np.maximum(found, above)
+            for key in self._moment.beyond.get(asset.key, ()):
+                if key in self._waves:  # it may add the keys of what this one collects
+                    last = np.full(size, self._waves[key].max(), dtype=np.int32)
+                    found = last if found is None else np.maximum(found, last)
         return np.full(size, -1, dtype=np.int32) if found is None else found
 
     def _conditional(self, members: Sequence[CatalogAsset], run: Bools, batches: Sequence[PartitionSet]) -> Runs[bool]:

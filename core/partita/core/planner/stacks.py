@@ -55,17 +55,23 @@ def by_depth(moment: Moment, steps: Sequence[Step]) -> list[Depth]:
         for asset in members:
             for one in asset.inputs:
                 depth = max(depth, depth_of.get(one.upstream, -1) + 1)
+            for key in moment.beyond.get(asset.key, ()):
+                depth = max(depth, depth_of.get(key, -1) + 1)
         for asset in members:
             depth_of[asset.key] = depth
         while len(found) <= depth:
             found.append(({}, []))
         alike, others = found[depth]
         size = moment.space(members[0].key).size
-        if len(members) == 1 and 0 < size <= narrow.WIDEST and moment.plain(members[0]):
+        if len(members) == 1 and 0 < size <= narrow.WIDEST and _plain(moment, members[0]):
             alike.setdefault(size, []).append(members[0])
         else:
             others.append(members)
     return [Depth(alike, others) for alike, others in found]
+
+
+def _plain(moment: Moment, asset: CatalogAsset) -> bool:
+    return moment.plain(asset) and asset.key not in moment.beyond
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ class _Placing:
 
 def _waits(plan: Plan, catalog: Catalog) -> tuple[dict[int, list[Wait]], dict[int, StepKey]]:
     """What each task of the plan waits for, of those that wait for others of it; and their steps."""
-    upstreams = _upstreams(plan)
+    upstreams, moment = _upstreams(plan), catalog.at(plan.as_of)
     waits: dict[int, list[Wait]] = {}
     behind: dict[int, StepKey] = {}
     first = 0
@@ -157,6 +157,11 @@ def _waits(plan: Plan, catalog: Catalog) -> tuple[dict[int, list[Wait]], dict[in
                     if left and wait not in mine:
                         mine.append(wait)
                         behind[first + index] = step.step
+            for up in moment.beyond.get(key, ()):
+                if up in upstreams and up not in step.assets:
+                    wait = Wait(rule, upstreams[up].bundle([(0, len(upstreams[up].task))]))
+                    for index in range(first, first + len(step.batches)):
+                        waits.setdefault(index, []).append(wait)
         first += len(step.batches)
     return waits, behind
 

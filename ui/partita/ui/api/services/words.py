@@ -184,6 +184,7 @@ def cause_text(cause: Mapping[str, Any]) -> str:
         "eager": "an upstream was materialized",
         "clock": "the time came",
         "rebuild": "its code or its dependencies changed",
+        "fan_out": "another run found keys",
         "replan": "planned again at the end of another run",
         "backfill": "backfill",
         "cli": "command line",
