@@ -73,6 +73,21 @@ class Watcher:
         await asyncio.Event().wait()
 
 
+def test_a_note_knows_who_is_in_a_call_in_the_order_in_which_they_began() -> None:
+    note = Note.made()
+    with note.call("7.0.1"):
+        with note.call("8.0.1"), note.call("9.0.1"):
+            assert note.calls == ["7.0.1", "8.0.1", "9.0.1"]
+        with note.call("8.0.1"), note.call("é" * 200):
+            assert note.calls[:2] == ["7.0.1", "8.0.1"]
+    assert note.calls == []
+    with contextlib.ExitStack() as stack:
+        for _ in range(1_030):
+            stack.enter_context(note.call("many"))
+        assert len(note.calls) == 1_024
+    note.remove()
+
+
 def test_a_note_outlives_its_file() -> None:
     note = Note.made()
     note.begin(b"7.0.1")
@@ -129,6 +144,7 @@ async def test_those_that_hang_keep_no_other_from_looking(start_server: StartSer
         # Half a minute of silence is what gives it away.
         pytest.param("HoldsTheLock", "it held the process of all triggers", marks=pytest.mark.prove),
         ("Exits", "the process of all triggers exited with code 3 while this one ran"),
+        ("ExitsInThread", "the process of all triggers exited with code 3 while this one was in a call to a thread"),
     ],
 )
 async def test_one_that_holds_or_ends_the_process_is_known_by_name(
@@ -146,3 +162,21 @@ async def test_one_that_holds_or_ends_the_process_is_known_by_name(
         (tmp_path / "a").touch()
         await watcher.until("before", "after")
     assert watcher.fired.keys() == {"before", "after"}
+
+
+async def test_of_several_in_threads_the_one_that_ends_the_process_is_found(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    """The first end leaves three candidates; then their calls begin one after the other, and the next end names the one."""
+    meeting = tmp_path / "meeting"
+    meeting.mkdir()
+    async with connected(start_server("waits")) as client:
+        waits = [
+            watch(name, "Meets", folder=str(meeting), name=name, others=3, exits=name == "bad")
+            for name in ("one", "bad", "two")
+        ]
+        watcher = Watcher(client, *waits)
+        await watcher.until("bad")
+    assert watcher.broken.keys() == {"bad"}
+    assert "by one of the waits" in watcher.lost[0]
+    assert all(name in watcher.lost[0] for name in ("one", "bad", "two"))

@@ -28,16 +28,29 @@ SILENCE_S = 30.0
 """A host that says nothing for so long hangs, thread and all: it is killed."""
 
 
+_NAMED = 8
+_OWN_SIGNALS = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}
+
+
+def _by_itself(exit_code: int) -> bool:
+    """Whether something inside ended it; a kill from outside, or for want of memory, is nobody's in particular."""
+    return exit_code >= 0 or -exit_code in _OWN_SIGNALS
+
+
 class TriggerHost:
     """A running host. `events()` yields what its triggers bring until it ends; `why` then says how."""
 
-    def __init__(self, host_id: str, send_signal: Callable[[int], None], note: Note) -> None:
-        """`note` says which trigger is running, and is removed at the end."""
+    def __init__(
+        self, host_id: str, send_signal: Callable[[int], None], note: Note, suspects: set[str] | None = None
+    ) -> None:
+        """`note` says which trigger is running, and is removed at the end. `suspects` are those that were in a call when the
+        host before this one ended; its end leaves there whom the next one has to keep apart."""
         self.host_id = host_id
         self.pid = 0
         self.why = ""
         self._send_signal = send_signal
         self._note = note
+        self._suspects: set[str] = set() if suspects is None else suspects
         self._loop = asyncio.get_running_loop()
         self._frames = frames.FrameBuffer()
         self._sources: list[Source] = []
@@ -111,7 +124,7 @@ class TriggerHost:
         if not self.why and not exited.error:
             how = procs.describe_exit(exited.code or 0)
             self.why = f"the host of triggers {how}"
-            self._blame(f"the process of all triggers {how} while this one ran")
+            self._find(how, by_itself=_by_itself(exited.code or 0))
         self.why = self.why or exited.error
         self._note.remove()
         self._timer.cancel()
@@ -197,6 +210,25 @@ class TriggerHost:
         """The trigger whose turn it is ends here, so that the next host can go on with the others."""
         if (wait := self._note.name) in self._watched:
             self._broken(wait, why, "")
+
+    def _find(self, how: str, *, by_itself: bool) -> None:
+        """Who ended it: whoever had its turn, or was in a call to a thread, alone. Of several, those who were among several
+        before: the next host begins their calls one by one, so that the last that began did it; and nobody has its turn twice by
+        chance."""
+        calls = [wait for wait in self._note.calls if wait in self._watched]
+        turn = [wait for wait in [self._note.name] if wait in self._watched and wait not in calls]
+        among = list(dict.fromkeys([*calls, *turn])) if by_itself else turn
+        again = [wait for wait in among if wait in self._suspects]
+        self._suspects.clear()
+        if len(among) == 1 or again:
+            found = (again or among)[-1]
+            when = "was in a call to a thread" if found in calls else "ran"
+            self._broken(found, f"the process of all triggers {how} while this one {when}", "")
+        elif among:
+            self._suspects.update(among)
+            named = ", ".join(among[:_NAMED]) + (f" and {len(among) - _NAMED} more" if len(among) > _NAMED else "")
+            self.why += f", by one of the waits {named}: their calls to threads begin one after the other now"
+            _log.error("%s", self.why)
 
     def _broken(self, wait: str, error: str, traceback: str) -> None:
         text = clean_text(traceback, MAX_TRACEBACK_CHARS)

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -181,7 +181,7 @@ def run(channel: socket.socket, location: LoadedLocation | None, message: frames
     try:
         message = message or frames.receive(channel)
         if message is not None and message.get("host"):
-            _run_triggers(channel, message["note"])
+            _run_triggers(channel, message["note"], message["suspects"])
         elif message is not None:  # else the supervisor gave the attempt up before it began
             assert location is not None
             _run(channel, location, message["request"])
@@ -195,10 +195,10 @@ def run(channel: socket.socket, location: LoadedLocation | None, message: frames
         os._exit(code)  # no atexit and no destructors: they belong to the zygote
 
 
-def _run_triggers(channel: socket.socket, note: str) -> None:
+def _run_triggers(channel: socket.socket, note: str, suspects: Sequence[str]) -> None:
     from partita.grpc.server import trigger_host  # here: the process that forks never loads asyncio
 
-    trigger_host.run(channel, note)
+    trigger_host.run(channel, note, suspects)
 
 
 def _run(channel: socket.socket, location: LoadedLocation, request: Mapping[str, Any]) -> None:

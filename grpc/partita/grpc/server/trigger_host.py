@@ -16,8 +16,10 @@ import threading
 import time
 import traceback
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
+from functools import partial
 from typing import Any, TypeVar
 
 from partita.grpc.server import frames
@@ -34,6 +36,12 @@ BLOCKED_S = 10.0
 _THREADS = 32
 """Of a lane."""
 
+_APART_S = 5.0
+"""Between the beginnings of two calls of which one may have ended the process before this one."""
+
+WAIT: ContextVar[str] = ContextVar("WAIT", default="")
+"""Whose turn it is, and who is in a call to `asyncio.to_thread`."""
+
 _PAYLOAD_BYTES = 64 * 1024
 _READ_BYTES = 256 * 1024
 
@@ -41,9 +49,11 @@ _READ_BYTES = 256 * 1024
 class Host:
     """Runs until the channel closes."""
 
-    def __init__(self, channel: socket.socket, note: Note) -> None:
+    def __init__(self, channel: socket.socket, note: Note, suspects: Collection[str] = ()) -> None:
+        """`suspects` were in a call when the process before this one ended."""
         self._channel = channel
         self._note = note
+        self._suspects = frozenset(suspects)
         self._lock = threading.Lock()
         self._buffer = frames.FrameBuffer()
         self._watches: dict[str, asyncio.Task[None]] = {}
@@ -54,7 +64,7 @@ class Host:
     async def serve(self) -> None:
         """Watch what is asked for until nobody listens any more."""
         loop = asyncio.get_running_loop()
-        loop.set_default_executor(_Lanes())
+        loop.set_default_executor(_Lanes(self._note, self._suspects))
         loop.add_reader(self._channel.fileno(), self._read)
         threading.Thread(target=self._notice_blocking, args=(loop,), name="watchdog", daemon=True).start()
         while not self._closed.is_set():
@@ -102,6 +112,7 @@ class Host:
         from partita.sdk.watching import watched
 
         wait = frame["wait"]
+        WAIT.set(wait)
         # From the name of the wait, so that ten thousand that began together do not look together for ever.
         jitter = zlib.crc32(wait.encode()) / 2**31 - 1.0
         try:
@@ -138,11 +149,15 @@ class Host:
 
 class _Lanes(ThreadPoolExecutor):
     """Threads for what triggers do in `asyncio.to_thread`, some for each lane (`watching.LANE`): a server that does not answer,
-    or a disk that is gone, keeps the triggers of its own lane from looking and no others."""
+    or a disk that is gone, keeps the triggers of its own lane from looking and no others. Those that may have ended the process
+    before this one begin one after the other, so that the next end names the one."""
 
-    def __init__(self) -> None:
+    def __init__(self, note: Note, suspects: Collection[str]) -> None:
         super().__init__(max_workers=1)
         self._lanes: dict[str, ThreadPoolExecutor] = {}
+        self._note = note
+        self._suspects = suspects
+        self._apart = threading.Lock()
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """Called on the loop, in the context of the trigger."""
@@ -152,7 +167,16 @@ class _Lanes(ThreadPoolExecutor):
         lane = self._lanes.get(name)
         if lane is None:
             lane = self._lanes[name] = ThreadPoolExecutor(_THREADS, thread_name_prefix=name)
-        return lane.submit(fn, *args, **kwargs)
+        return lane.submit(self._call, WAIT.get(), partial(fn, *args, **kwargs))
+
+    def _call(self, wait: str, work: Callable[[], T]) -> T:
+        alone = wait in self._suspects and self._apart.acquire(timeout=_APART_S)
+        try:
+            with self._note.call(wait):
+                return work()
+        finally:
+            if alone:
+                self._apart.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Nothing is waited for: what hangs would keep the process."""
@@ -160,13 +184,13 @@ class _Lanes(ThreadPoolExecutor):
             lane.shutdown(wait=False, cancel_futures=True)
 
 
-def run(channel: socket.socket, note: str) -> None:
+def run(channel: socket.socket, note: str, suspects: Collection[str] = ()) -> None:
     """Serve until the channel closes."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD))
     channel.setblocking(True)
 
     async def serve() -> None:
-        await Host(channel, Note(note)).serve()
+        await Host(channel, Note(note), suspects).serve()
 
     asyncio.run(serve())

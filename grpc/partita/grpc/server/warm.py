@@ -59,6 +59,7 @@ class Warm:
         self._splitter = LineSplitter()
         self._uploads: set[asyncio.Task[None]] = set()
         self.attempts: dict[str, Attempt | TriggerHost] = {}
+        self._suspects: set[str] = set()
         self.loaded: Loaded | None = None
         self.stopping = False
         self.exit_code: int | None = None
@@ -161,10 +162,10 @@ class Warm:
         except (OSError, ProcessGone):
             note.remove()
             raise
-        host = TriggerHost(host_id, send_signal, note)
+        host = TriggerHost(host_id, send_signal, note, self._suspects)
         self.attempts[host_id] = host
         host.attach(ends.channel, ends.upload, ends.stdout, ends.stderr)
-        host.begin(frames.encode({"host": True, "note": note.path, "load": load}))
+        host.begin(frames.encode({"host": True, "note": note.path, "suspects": sorted(self._suspects), "load": load}))
         return host
 
     def _start(self, attempt_id: str, isolation: str) -> Ends:
