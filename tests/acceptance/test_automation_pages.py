@@ -27,7 +27,7 @@ ASSETS = """
 from pathlib import Path
 
 from pydantic import BaseModel, Field
-from partita.sdk import Context, Daily, Output, Request, ScheduleContext, SensorContext, asset, schedule, sensor
+from partita.sdk import Context, Daily, Output, Request, ScheduleContext, SensorContext, asset, eager, schedule, sensor
 
 FOLDER = Path(__file__).parent
 
@@ -54,6 +54,11 @@ def plain() -> Output:
 
 @asset(io=None, partitions=Daily("2025-01-01", end="2025-04-01"))
 def source(context: Context) -> Output:
+    return Output()
+
+
+@asset(io=None, deps=[source], partitions=Daily("2025-01-01", end="2025-04-01"), automation=eager())
+def follows(context: Context) -> Output:
     return Output()
 
 
@@ -138,6 +143,15 @@ def test_a_sensor_says_why_it_fails_and_is_evaluated_paused_and_reset(watched: W
     assert [action for (action,) in done] == [
         "evaluator_evaluate", "evaluator_cursor", "evaluator_pause", "evaluator_resume",
     ]  # fmt: skip
+
+
+def test_another_state_of_what_a_condition_reads_is_tried(watched: Watched) -> None:
+    page = watched.page("/automation")
+    page.locator("[data-testid=consumer-row][data-key=follows]").get_by_test_id("try-toggle").click()
+    tried = page.get_by_test_id("try-state")
+    expect(tried.get_by_test_id("tried-cell")).to_contain_text("the condition of follows 2025-03-31 does not hold")
+    tried.locator("select[data-key=source]").select_option("updated")
+    expect(tried.get_by_test_id("tried-cell")).to_contain_text("follows 2025-03-31 would be asked for: missing")
 
 
 def test_a_job_is_shown_run_paused_and_resumed(watched: Watched, deployment: Deployed) -> None:

@@ -98,6 +98,25 @@ def test_another_instant_is_decided_with_the_cells_of_now(automated: Any, client
     assert changed == ["2026-03-30T00:00+02:00"]
 
 
+def test_another_state_is_tried_and_asks_for_nothing(automated: Any, client: httpx.Client) -> None:
+    def tried(**given: str) -> Any:
+        answer = client.post("/api/v1/automation/test", json={"asset": "totals", "given": given})
+        assert answer.status_code == 200, answer.text
+        [cell] = answer.json()["cells"]
+        return cell
+
+    assert tried()["decision"] == "rests"
+    assert tried(orders="updated")["decision"] == "rests"
+    assert tried(orders="updated", rates="made")["sentence"] == "totals 2026-04-01 would be asked for: missing"
+    assert tried(orders="updated", rates="in_progress")["decision"] in ("waits", "rests")
+    assert client.get("/api/v1/automation").json()["requests"] == []
+    unknown = client.post("/api/v1/automation/test", json={"asset": "totals", "given": {"order": "made"}})
+    assert (unknown.status_code, "orders" in unknown.text) == (404, True)
+    assert (
+        client.post("/api/v1/automation/test", json={"asset": "totals", "given": {"rates": "new"}}).status_code == 422
+    )
+
+
 def test_what_cannot_be_told_says_so(automated: Any, client: httpx.Client) -> None:
     answer = client.get("/api/v1/automation/decision", params={"asset": "order"})
     assert answer.status_code == 404

@@ -19,6 +19,7 @@ import type {
   EvaluatorDetail,
   EvaluatorList,
   FreshnessPage,
+  GivenState,
   Graph,
   HeldBack,
   HeldRequestDetail,
@@ -86,6 +87,15 @@ export const automationDecision = (asset: string, partitions: string | undefined
     queryKey: ["cell", asset, "automation", partitions ?? ""],
     queryFn: ({ signal }) => get<AutomationTold>("/automation/decision", { asset, partitions, looks: 1 }, signal),
     retry: false,
+  });
+
+/** The same, with assets taken as in another state. */
+export const automationTest = (asset: string, partitions: string | undefined, given: Record<string, GivenState>) =>
+  queryOptions({
+    queryKey: ["cell", asset, "automation", "test", partitions ?? "", given],
+    queryFn: () => post<AutomationTold>("/automation/test", { asset, partitions, given, looks: 0 }),
+    retry: false,
+    placeholderData: keepPreviousData,
   });
 
 export const heldBack = (key: string) =>

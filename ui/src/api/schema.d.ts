@@ -508,6 +508,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/automation/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Automation
+         * @description The same, were assets in another state. Asks for nothing, and changes nothing.
+         */
+        post: operations["testAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/backfills": {
         parameters: {
             query?: never;
@@ -2235,6 +2255,27 @@ export interface components {
             /** Run Id */
             run_id: number | null;
             tree: components["schemas"]["PartView"] | null;
+        };
+        /**
+         * AutomationTest
+         * @description Partitions of an asset (the newest one by default) at an instant (now), with assets taken as in another state, by key.
+         */
+        AutomationTest: {
+            /** Asset */
+            asset: string;
+            /** At */
+            at?: string | null;
+            /** Given */
+            given?: {
+                [key: string]: "missing" | "made" | "updated" | "failed" | "in_progress";
+            };
+            /**
+             * Looks
+             * @default 5
+             */
+            looks: number;
+            /** Partitions */
+            partitions?: string | null;
         };
         /**
          * AutomationTold
@@ -6583,6 +6624,39 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationTold"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    testAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AutomationTest"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {

@@ -83,6 +83,7 @@ export type Pool = Schemas["PoolView"];
 export type Queue = Schemas["QueueView"];
 export type Automation = Schemas["AutomationPage"];
 export type AutomationTold = Schemas["AutomationTold"];
+export type GivenState = NonNullable<Schemas["AutomationTest"]["given"]>[string];
 export type ConditionPart = Schemas["PartView"];
 export type HeldRequest = Schemas["RequestView"];
 export type HeldRequestDetail = Schemas["RequestDetail"];

@@ -1,6 +1,7 @@
 // Who follows whom: what waits for a person, what cannot be decided, the consumers, and what they asked for lately.
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Fragment, useState } from "react";
 import { automation, pauses as pausesQuery } from "../api/queries";
 import type { Automation } from "../api/types";
 import { ConditionTree } from "../design/ConditionTree";
@@ -11,6 +12,8 @@ import { plural } from "../lib/format";
 import { Evaluators } from "./automation/Evaluators";
 import { HeldRequests } from "./automation/HeldRequests";
 import { Jobs } from "./automation/Jobs";
+import { TryState } from "./automation/TryState";
+import "./automation/automation.css";
 import "./lists.css";
 
 const TABS = [
@@ -100,6 +103,7 @@ function AssetLink({ assetKey }: { assetKey: string }) {
 
 function Consumers({ list }: { list: Automation["consumers"] }) {
   const pauses = useQuery(pausesQuery());
+  const [tried, setTried] = useState<string | null>(null);
   const paused = new Map(pauses.data?.assets.map((one) => [one.key, one.text]));
   return (
     <section className="section">
@@ -120,57 +124,73 @@ function Consumers({ list }: { list: Automation["consumers"] }) {
         </thead>
         <tbody>
           {list.map((consumer) => (
-            <tr key={consumer.key} data-testid="consumer-row" data-key={consumer.key}>
-              <td>
-                <span className="row wrap">
-                  <AssetLink assetKey={consumer.key} />
-                  {paused.has(consumer.key) && (
-                    <span className="tag" data-tip={paused.get(consumer.key)}>
-                      paused
-                    </span>
-                  )}
-                </span>
-              </td>
-              <td>
-                <span className="row">
-                  {consumer.condition !== null && (
-                    <code className="clamp" data-tip={consumer.condition}>
-                      {consumer.condition}
-                    </code>
-                  )}
-                  {consumer.on_code_change === "rebuild" && (
-                    <span className="tag" data-tip="Its history is made again when its code or dependencies change">
-                      rebuild
-                    </span>
-                  )}
-                </span>
-              </td>
-              <td>
-                <span className="row wrap">
-                  {consumer.upstream.map((key) => (
-                    <AssetLink key={key} assetKey={key} />
-                  ))}
-                </span>
-              </td>
-              <td>
-                {consumer.next_look_at === null ? (
-                  <span className="quiet" data-tip="Nothing but a publication makes a difference">
-                    –
+            <Fragment key={consumer.key}>
+              <tr data-testid="consumer-row" data-key={consumer.key}>
+                <td>
+                  <span className="row wrap">
+                    <AssetLink assetKey={consumer.key} />
+                    {paused.has(consumer.key) && (
+                      <span className="tag" data-tip={paused.get(consumer.key)}>
+                        paused
+                      </span>
+                    )}
                   </span>
-                ) : (
-                  <Time at={consumer.next_look_at} />
-                )}
-              </td>
-              <td className={consumer.limit === null ? "quiet" : "mid"}>{consumer.limit ?? "default"}</td>
-              <td>
-                <Time at={consumer.last_requested_at} />
-              </td>
-              <td className="mid">
-                <span className="clamp" data-tip={consumer.last_reason ?? undefined}>
-                  {consumer.last_reason ?? "–"}
-                </span>
-              </td>
-            </tr>
+                </td>
+                <td>
+                  <span className="row">
+                    {consumer.condition !== null && (
+                      <button
+                        type="button"
+                        className="row-toggle"
+                        aria-expanded={tried === consumer.key}
+                        data-tip={`${consumer.condition}: what of it holds now, or would`}
+                        data-testid="try-toggle"
+                        onClick={() => setTried(tried === consumer.key ? null : consumer.key)}
+                      >
+                        <code className="clamp">{consumer.condition}</code>
+                      </button>
+                    )}
+                    {consumer.on_code_change === "rebuild" && (
+                      <span className="tag" data-tip="Its history is made again when its code or dependencies change">
+                        rebuild
+                      </span>
+                    )}
+                  </span>
+                </td>
+                <td>
+                  <span className="row wrap">
+                    {consumer.upstream.map((key) => (
+                      <AssetLink key={key} assetKey={key} />
+                    ))}
+                  </span>
+                </td>
+                <td>
+                  {consumer.next_look_at === null ? (
+                    <span className="quiet" data-tip="Nothing but a publication makes a difference">
+                      –
+                    </span>
+                  ) : (
+                    <Time at={consumer.next_look_at} />
+                  )}
+                </td>
+                <td className={consumer.limit === null ? "quiet" : "mid"}>{consumer.limit ?? "default"}</td>
+                <td>
+                  <Time at={consumer.last_requested_at} />
+                </td>
+                <td className="mid">
+                  <span className="clamp" data-tip={consumer.last_reason ?? undefined}>
+                    {consumer.last_reason ?? "–"}
+                  </span>
+                </td>
+              </tr>
+              {tried === consumer.key && (
+                <tr className="opened">
+                  <td colSpan={7}>
+                    <TryState assetKey={consumer.key} upstream={consumer.upstream} />
+                  </td>
+                </tr>
+              )}
+            </Fragment>
           ))}
         </tbody>
       </table>

@@ -37,6 +37,7 @@ from partita.ui.api.models.assets import (
 from partita.ui.api.models.automation import (
     AutomationPage,
     AutomationRequestView,
+    AutomationTest,
     AutomationTold,
     CellDecision,
     ConsumerView,
@@ -187,6 +188,7 @@ __all__ = [
     "AttemptSummary",
     "AutomationPage",
     "AutomationRequestView",
+    "AutomationTest",
     "AutomationTold",
     "AutomationView",
     "BackfillList",

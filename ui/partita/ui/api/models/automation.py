@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from pydantic import AwareDatetime, Field
+
 from partita.ui.api.models.base import Model
 from partita.ui.api.models.requests import FaultView, RequestView
 
+GivenState = Literal["missing", "made", "updated", "failed", "in_progress"]
 Decision = Literal["asks", "asked", "waits", "owned", "rests"]
 
 
@@ -69,6 +72,16 @@ class LookView(Model):
     at: datetime
     local: str
     clock_changes: bool
+
+
+class AutomationTest(Model):
+    """Partitions of an asset (the newest one by default) at an instant (now), with assets taken as in another state, by key."""
+
+    asset: str
+    partitions: str | None = None
+    at: AwareDatetime | None = None
+    given: dict[str, GivenState] = Field(default_factory=dict, max_length=1_000)
+    looks: int = Field(default=5, ge=0, le=100)
 
 
 class AutomationTold(Model):

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime
 
-from partita.ui.api.models import AutomationPage, AutomationTold
+from partita.ui.api.models import AutomationPage, AutomationTest, AutomationTold
 from partita.ui.api.routes.common import ERRORS, Use
 
 router = APIRouter(tags=["automation"], responses=ERRORS)
@@ -30,3 +30,9 @@ def get_decision(
     """What would be decided about these partitions at an instant (default: now), were the cells as they are now."""
     instant: datetime | None = at
     return use.automation.told(asset, partitions, at=instant, looks=looks)
+
+
+@router.post("/automation/test", operation_id="testAutomation")
+def test_automation(use: Use, test: AutomationTest) -> AutomationTold:
+    """The same, were assets in another state. Asks for nothing, and changes nothing."""
+    return use.automation.told(test.asset, test.partitions, at=test.at, looks=test.looks, given=test.given)
