@@ -51,7 +51,7 @@ def evaluators(w: World) -> Op:
         return tx.lock_evaluators_of(pin[0])
 
     def claim(tx: Tx) -> Any:
-        return tx.due_evaluator_pins(), tx.claim_evaluators_skip(one, pins, limit)
+        return tx.due_evaluator_pins(), tx.claim_evaluators_skip(one, pins, limit, failing=limit == 3)
 
     def release(tx: Tx) -> int:
         return tx.release_evaluators([one])

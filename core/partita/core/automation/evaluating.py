@@ -99,11 +99,15 @@ def begin(
     limit: int,
     *,
     running: Collection[EvaluatorId] = (),
+    failing: int | None = None,
 ) -> list[Begun]:
-    """Takes up to `limit` that are due, of these versions, and what each is handed. Ticks that are passed over are noted, and
+    """Takes up to `limit` that are due, of these versions, and what each is handed; of those whose last evaluation failed up to
+    `failing`, after the others. Ticks that are passed over are noted, and
     what cannot be called is concluded, at once. What this triggerer holds and is not `running` (an outage came between) is
     free again."""
-    taken = store.run(partial(_take, triggerer_id=triggerer_id, pins=pins, limit=limit, running=running))
+    taken = store.run(
+        partial(_take, triggerer_id=triggerer_id, pins=pins, limit=limit, running=running, failing=failing)
+    )
     return [begun for one in taken if (begun := _begin(store, catalogs, one)) is not None]
 
 
@@ -114,9 +118,14 @@ def _take(
     pins: Sequence[tuple[LocationId, SnapshotId]],
     limit: int,
     running: Collection[EvaluatorId],
+    failing: int | None,
 ) -> list[Evaluator]:
     tx.drop_evaluators(triggerer_id, running)
-    return tx.claim_evaluators_skip(triggerer_id, pins, limit) if pins and limit > 0 else []
+    if not pins or limit <= 0:
+        return []
+    taken = tx.claim_evaluators_skip(triggerer_id, pins, limit, failing=False)
+    room = limit - len(taken) if failing is None else min(limit - len(taken), failing)
+    return [*taken, *tx.claim_evaluators_skip(triggerer_id, pins, room, failing=True)] if room > 0 else taken
 
 
 def _begin(store: Store, catalogs: ActiveCatalog, one: Evaluator) -> Begun | None:

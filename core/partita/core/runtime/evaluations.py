@@ -11,7 +11,8 @@ import contextlib
 import json
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from partita.core.automation.evaluating import Begun, Broke, Came, begin, conclude
@@ -28,12 +29,34 @@ from partita.grpc.v1 import code_location_pb2 as pb
 log = logging.getLogger(__name__)
 
 AT_ONCE = 64
+"""Calls that began a moment ago. Those that take longer leave their place to others: a function that hangs delays nobody."""
+SLOW_AFTER_S = 5.0
+MOST_AT_ONCE = 256
+"""Slow ones, too: each is a process of its code location."""
+FAILING_AT_ONCE = 16
+"""Of those whose last evaluation failed: what hangs each time takes no more than so many places."""
 _BEGUN_AT_ONCE = 16
 _GRACE_S = 2.0
 _PATIENCE_S = 10.0
 """Beyond its time limit and grace: a server that does not even end what runs too long is given up."""
 _LOG_LINES = 200
 _LOG_CHARS = 16_000
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A call under way. `failing`: the one before it failed."""
+
+    id: EvaluatorId
+    failing: bool
+    began_s: float
+
+
+def rooms(running: Collection[Running], now_s: float) -> tuple[int, int]:
+    """How many more may begin, and how many of those whose last evaluation failed."""
+    quick = sum(now_s - one.began_s < SLOW_AFTER_S for one in running)
+    room = min(AT_ONCE - quick, MOST_AT_ONCE - len(running), _BEGUN_AT_ONCE)
+    return room, FAILING_AT_ONCE - sum(one.failing for one in running)
 
 
 class Evaluations:
@@ -47,7 +70,7 @@ class Evaluations:
         self._hub = hub
         self._calls = calls
         self._ended = ended
-        self._running: dict[asyncio.Task[None], EvaluatorId] = {}
+        self._running: dict[asyncio.Task[None], Running] = {}
         self._clients: dict[str, CodeLocationClient] = {}
         self._turn = 0
 
@@ -56,7 +79,8 @@ class Evaluations:
 
     async def begin(self, triggerer_id: TriggererId, served: Mapping[Pin, Served]) -> bool:
         """Begins what is due, of versions that are served; whether more may be due now."""
-        room = min(AT_ONCE - len(self._running), _BEGUN_AT_ONCE)
+        now_s = asyncio.get_running_loop().time()
+        room, failing = rooms(self._running.values(), now_s)
         work = partial(
             begin,
             self._store,
@@ -64,13 +88,14 @@ class Evaluations:
             triggerer_id,
             sorted(served),
             room,
-            running=frozenset(self._running.values()),
+            running=frozenset(one.id for one in self._running.values()),
+            failing=failing,
         )
         begun = await self._calls.once(work)
         for one in begun:
             pin = (one.evaluator.location_id, one.evaluator.snapshot_id)
             task = asyncio.create_task(self._evaluate(one, served[pin]), name=f"evaluate {one.evaluator.name}")
-            self._running[task] = one.evaluator.id
+            self._running[task] = Running(one.evaluator.id, one.evaluator.failures > 0, now_s)
             task.add_done_callback(self._done)
         return len(begun) == room > 0
 

@@ -40,10 +40,10 @@ class EvaluatorsTx(Protocol):
         """The versions of evaluators that are due and that nobody evaluates; `tasks` counts them. No lock."""
 
     def claim_evaluators_skip(
-        self, triggerer_id: TriggererId, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int
+        self, triggerer_id: TriggererId, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int, *, failing: bool
     ) -> list[Evaluator]:
         """Takes up to `limit` of these versions that are due and that nobody evaluates, those that have been due the longest
-        first; each with its next token."""
+        first; each with its next token. `failing`: those whose last evaluation failed, or only the others."""
 
     def drop_evaluators(self, triggerer_id: TriggererId, running: Collection[EvaluatorId]) -> int:
         """Frees what it evaluates but for these; returns how many."""

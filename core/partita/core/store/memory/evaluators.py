@@ -69,10 +69,11 @@ class EvaluatorsPart(MemoryPart):
         return found
 
     def claim_evaluators_skip(
-        self, triggerer_id: TriggererId, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int
+        self, triggerer_id: TriggererId, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int, *, failing: bool
     ) -> list[Evaluator]:
         wanted = set(pins)
-        rows = [row for row in self._due_evaluators() if (row["location_id"], row["snapshot_id"]) in wanted]
+        due = [row for row in self._due_evaluators() if (row["failures"] > 0) == failing]
+        rows = [row for row in due if (row["location_id"], row["snapshot_id"]) in wanted]
         rows.sort(key=lambda row: (row["due_at"], row["id"]))
         claimed = []
         for row in rows[:limit]:

@@ -71,6 +71,7 @@ CLAIM_EVALUATORS = text(f"""
         CROSS JOIN LATERAL (
             SELECT e.id, e.due_at FROM evaluator e
             WHERE e.location_id = pin.location_id AND e.snapshot_id = pin.snapshot_id AND {_FREE} AND e.due_at <= now()
+              AND (e.failures > 0) = :failing
             ORDER BY e.due_at, e.id LIMIT :limit FOR UPDATE SKIP LOCKED
         ) e ORDER BY e.due_at, e.id LIMIT :limit
     )
@@ -187,7 +188,7 @@ class EvaluatorsPart(PostgresPart):
         return [QueuedPin(*row) for row in self._rows(DUE_EVALUATOR_PINS)]
 
     def claim_evaluators_skip(
-        self, triggerer_id: TriggererId, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int
+        self, triggerer_id: TriggererId, pins: Sequence[tuple[LocationId, SnapshotId]], limit: int, *, failing: bool
     ) -> list[Evaluator]:
         wanted = sorted(set(pins))
         if not wanted:
@@ -198,6 +199,7 @@ class EvaluatorsPart(PostgresPart):
             locations=[one[0] for one in wanted],
             snapshots=[one[1] for one in wanted],
             limit=limit,
+            failing=failing,
         )
         found = [Evaluator(*row) for row in rows]
         return sorted(found, key=lambda one: (one.due_at, one.id))
