@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
 from tests.simulation.moves import Broken
-from tests.simulation.story import STEPS, Story, tell
+from tests.simulation.story import Story
+from tests.simulation.telling import tell_any
 
 _AT_ONCE = 20
 
 
 def main() -> int:
-    steps = int(os.environ.get("STEPS") or STEPS)
+    steps = int(os.environ.get("STEPS") or 0) or None
     seed = os.environ.get("SEED")
     if seed:
         return _replay(int(seed), steps)
@@ -37,9 +38,9 @@ def main() -> int:
     return 1 if broken else 0
 
 
-def _replay(seed: int, steps: int) -> int:
+def _replay(seed: int, steps: int | None) -> int:
     try:
-        story = tell(seed, steps, theme=os.environ.get("THEME") or None, trace=True)
+        story = tell_any(seed, steps, theme=os.environ.get("THEME") or None, trace=True)
     except Broken as broken:
         traceback.print_exception(broken)
         return 1
@@ -47,15 +48,17 @@ def _replay(seed: int, steps: int) -> int:
     return 0
 
 
-def _tell_all(first: int, seeds: int, steps: int, theme: str | None) -> Iterator[tuple[int, Counter[str], str | None]]:
+def _tell_all(
+    first: int, seeds: int, steps: int | None, theme: str | None
+) -> Iterator[tuple[int, Counter[str], str | None]]:
     numbers = range(first, first + seeds)
     with ProcessPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
         yield from pool.map(_tell, numbers, [steps] * seeds, [theme] * seeds, chunksize=_AT_ONCE)
 
 
-def _tell(seed: int, steps: int, theme: str | None) -> tuple[int, Counter[str], str | None]:
+def _tell(seed: int, steps: int | None, theme: str | None) -> tuple[int, Counter[str], str | None]:
     try:
-        return seed, what_it_met(tell(seed, steps, theme=theme)), None
+        return seed, what_it_met(tell_any(seed, steps, theme=theme)), None
     except Broken as broken:
         return seed, Counter(), str(broken)
 
@@ -91,6 +94,12 @@ def what_it_met(story: Story) -> Counter[str]:
             "gates opened": sum(row["kind"] == "gate" and row["state"] == "success" for row in tables["task"]),
             "tasks put aside": story.watch.aside,
             "runs timed out": sum(row["timed_out_at"] is not None for row in tables["run"]),
+            "reports taken in": len(tables["report"]),
+            "keys found": len(tables["dynamic_key"]),
+            "runs that automation asked for": sum(row["cause"]["kind"] == "eager" for row in tables["run"]),
+            "runs of a job": sum(row["cause"]["kind"] == "job" for row in tables["run"]),
+            "spans of lateness": len(tables["late_span"]),
+            "days of history that went": sum(row["state"] == "done" for row in tables["archive_day"]),
             "deadlines missed": sum(row["missed_at"] is not None for row in tables["deadline"]),
         }
     )

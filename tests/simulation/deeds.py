@@ -16,6 +16,7 @@ from partita.assets.wait_specs import APPROVAL_TRIGGER
 from partita.core.alerts.people import acknowledge, snooze
 from partita.core.decide.backfills import BackfillRefused
 from partita.core.decide.by_hand import ByHandRefused, MarkAs, MarkTarget
+from partita.core.decide.caps import backfill_pool
 from partita.core.decide.rules import RULES
 from partita.core.decide.runs import RunRefused
 from partita.core.duties import backfills, by_hand, pause
@@ -241,6 +242,11 @@ class Deeds:
         some = [AssetId(one) for one in self._random.sample(ASSETS, 3)]
         ids = self._random.choice([some, some, [EVERYTHING]])
         self._ask(f"pauses {ids}", lambda store: pause.pause(store, ids, who="ada", reason="broken", said={}))
+
+    def resume_backfills(self) -> None:
+        with self._story.memory.begin() as tx:
+            for row in self._story.watch.before["backfill"]:
+                tx.pause_pool(backfill_pool(row["id"]), None)
 
     def hush(self) -> None:
         """Somebody knows of an alert, or wants to hear of it later."""

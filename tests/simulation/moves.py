@@ -61,12 +61,18 @@ class Laws:
 class Watch:
     """The laws over the commits of one story."""
 
-    def __init__(self, memory: MemoryStore, clock: Callable[[], datetime], laws: Laws | None = None) -> None:
+    def __init__(
+        self,
+        memory: MemoryStore,
+        clock: Callable[[], datetime],
+        laws: Laws | None = None,
+        history: History | None = None,
+    ) -> None:
         self._memory = memory
         self._laws = laws or THE_LAWS
         self._tables = memory.database.tables()
         self._clock = clock
-        self.history = History()
+        self.history = history or History()
         self.up_s = 0.0  # how long the database has answered
         self.steps = 0
         self.aside = 0  # tasks that gave their slots back because nobody could run them
@@ -240,6 +246,8 @@ def _publications(before: Tables, after: Tables) -> None:
             continue
         if row["fence"] > was["fence"]:
             continue  # `moves_by_hand` asks who did it
+        if row["published_attempt"] is None and row["data_version"] == was["data_version"]:
+            continue  # it was observed again as it was
         attempt = attempts[row["published_attempt"]]
         task = tasks[attempt["task_id"]]
         assert attempt["finished_at"] is None, f"{key} by attempt {attempt['id']}, which was {attempt['outcome']}"

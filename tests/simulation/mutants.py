@@ -14,11 +14,13 @@ import pytest
 from tests.simulation import mutants_by_hand as by_hand
 from tests.simulation import mutants_of_admission as of_admission
 from tests.simulation import mutants_of_alerts as of_alerts
+from tests.simulation import mutants_of_automation as of_automation
 from tests.simulation import mutants_of_leases as of_leases
 from tests.simulation import mutants_of_waits as of_waits
 from tests.simulation.moves import Broken
 from tests.simulation.mutant import MUTANTS, SHOWN_BY, Patch, mutant
 from tests.simulation.story import tell
+from tests.simulation.telling import tell_any
 
 from partita.core.decide import deadlines as deadlines_decider
 from partita.core.decide import finish as finish_decider
@@ -40,7 +42,14 @@ from partita.core.store.values import Run, Task, TaskId, TaskState, TaskUpdate, 
 from partita.core.store.values_deadlines import DueDeadline
 
 SEEDS = 200
-MODULES = (of_admission, of_leases, of_waits, by_hand, of_alerts)  # more of them register when they are imported
+MODULES = (
+    of_admission,
+    of_leases,
+    of_waits,
+    by_hand,
+    of_alerts,
+    of_automation,
+)  # more of them register when they are imported
 
 
 # ---------------------------------------------------------------------------------------------- fences and publication
@@ -306,7 +315,11 @@ def hunt(name: str, seeds: Iterable[int] = range(SEEDS)) -> Caught:
         with pytest.MonkeyPatch.context() as patch:
             MUTANTS[name](patch)
             try:
-                tell(seed, theme=SHOWN_BY.get(name))
+                theme = SHOWN_BY.get(name)
+                if theme is None:
+                    tell(seed)
+                else:
+                    tell_any(seed, theme=theme)
             except Broken as broken:
                 return Caught(name, seed, broken.law)
     return Caught(name, None, "survived")

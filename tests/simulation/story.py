@@ -31,13 +31,13 @@ from tests.simulation.processes import (
     WorkerProcess,
 )
 from tests.simulation.schedulers import SchedulerProcess, ShortHanded
+from tests.simulation.seen import History
 from tests.simulation.triggerers import TriggererProcess, answer_of, evaluate_once_more
 from tests.simulation.troubles import Troubles
 from tests.unit.duties.duty_world import LOCATION, Clock, Definitions
 
 from partita.core.automation.evaluating import Begun, Broke, Came
 from partita.core.automation.values import ActiveCatalog
-from partita.core.decide.caps import backfill_pool
 from partita.core.decide.waits import Fired
 from partita.core.duties.values_attempts import AttemptResult
 from partita.core.store.memory import MemoryStore
@@ -51,7 +51,9 @@ THEMES = ("everything", "everything", "waits", "hands", "crowd", "clocks", "stan
 
 _CALM_S = 900  # in which everything has to end once the faults are over
 _LASTING_S = 1e8
-_LOGS = [logging.getLogger(f"partita.core.{name}") for name in ("runtime.duties", "alerts.delivery")]
+_LOGS = [
+    logging.getLogger(f"partita.{name}") for name in ("core.runtime.duties", "core.alerts.delivery", "sdk.callbacks")
+]
 
 
 class Story:
@@ -69,7 +71,7 @@ class Story:
         self.seconds = 0.0
         self.memory = MemoryStore(self.clock)
         self._furnish()
-        self.watch = Watch(self.memory, self.clock, self.laws)
+        self.watch = Watch(self.memory, self.clock, self.laws, self._history())
         self.site = Site(self.random, self.memory, self.watch, others=self._somebody)
         if self.theme == "crowd":
             self.site.interleaved = 0.4
@@ -92,6 +94,9 @@ class Story:
     def _furnish(self) -> None:
         """The definitions."""
         settle_in(self.memory)
+
+    def _history(self) -> History:
+        return History()
 
     def answer(self, begun: Begun) -> Came | Broke:
         return answer_of(begun, self.random)
@@ -233,9 +238,7 @@ class Story:
         self.site.faults = self.site.away = False
         self.processes.pop("short").died()  # what it does now and then, the schedulers have to do by themselves
         self.serve(*VERSIONS)
-        with self.memory.begin() as tx:
-            for row in self.watch.before["backfill"]:
-                tx.pause_pool(backfill_pool(row["id"]), None)
+        self.deeds.resume_backfills()
         self.deeds.resume_all()
         for name, slots in POOLS.items():
             self.deeds.set_pool(name, slots)
@@ -250,6 +253,7 @@ class Story:
             "everything that is ready starts, and every run ends",
             lambda: still_to_do(self.watch.before, self.clock.now),
         )
+        check_end(self.memory.dump(), self.watch.history, self.clock.now)
 
     def _until(self, law: str, left: Callable[[], list[str]]) -> None:
         """Time passes until nothing is left."""
@@ -263,9 +267,15 @@ class Story:
 def tell(seed: int, steps: int = STEPS, *, theme: str | None = None, trace: bool = False) -> Story:
     """One story from its beginning to its checked end."""
     story = Story(seed, theme=theme, trace=trace)
+    told(story, steps)
+    return story
+
+
+def told(story: Story, steps: int) -> None:
+    """What happens in a story."""
     quiet = [log.disabled for log in _LOGS]
     for log in _LOGS:
-        log.disabled = not trace  # an outage is no news here
+        log.disabled = not story.trace  # an outage is no news here
     try:
         story.deeds.launch()
         for _ in range(steps):
@@ -274,5 +284,3 @@ def tell(seed: int, steps: int = STEPS, *, theme: str | None = None, trace: bool
     finally:
         for log, was in zip(_LOGS, quiet, strict=True):
             log.disabled = was
-    check_end(story.memory.dump(), story.watch.history, story.clock.now)
-    return story

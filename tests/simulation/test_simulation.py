@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.simulation.__main__ import what_it_met
+from tests.simulation.automation_story import AUTOMATION_THEMES, tell_of_automation
 from tests.simulation.crashing import Crash, CrashingStore
 from tests.simulation.invariants import check_invariants
 from tests.simulation.mutant import MUTANTS
@@ -27,6 +28,12 @@ def test_whatever_happens_every_law_holds(ten: int) -> None:
         tell(seed)
 
 
+@pytest.mark.parametrize("theme", AUTOMATION_THEMES)
+def test_whatever_follows_by_itself_every_law_holds(theme: str) -> None:
+    """S-023, S-097, S-105, S-166 … S-176, S-202 … S-206 over seeded stories."""
+    tell_of_automation(0, theme=theme)
+
+
 @given(seed=st.integers(1_000_000, 2**32), steps=st.integers(10, 60))
 @settings(max_examples=10)
 def test_other_stories_hold_too(seed: int, steps: int) -> None:
@@ -36,14 +43,27 @@ def test_other_stories_hold_too(seed: int, steps: int) -> None:
 @pytest.mark.prove
 @pytest.mark.parametrize("hundred", range(30))
 def test_many_stories_end_right(hundred: int) -> None:
-    """Three thousand seeds of twice the length."""
+    """Three thousand seeds of twice the length, and a fifth as many of automation."""
     for seed in range(100 * hundred, 100 * (hundred + 1)):
         tell(seed, 120)
+        if seed % 5 == 0:
+            tell_of_automation(seed, 100)
 
 
 def test_a_seed_tells_the_same_story_again() -> None:
     first, again = tell(3, 40), tell(3, 40)
     assert first.memory.dump() == again.memory.dump()
+
+
+@pytest.mark.prove
+def test_stories_of_automation_meet_what_they_are_about() -> None:
+    met: Counter[str] = Counter()
+    for seed, theme in enumerate(3 * AUTOMATION_THEMES):
+        met += what_it_met(tell_of_automation(seed, theme=theme))
+    for what in ("reports taken in", "keys found", "runs that automation asked for", "runs of a job", "spans of lateness",
+                 "days of history that went", "crashes", "outages", "clock jumps", "late reports", "pauses", "evaluations",
+                 "requests of evaluations"):  # fmt: skip
+        assert met[what] > 0, what
 
 
 def test_the_stories_meet_what_they_are_about() -> None:
@@ -67,9 +87,9 @@ def test_the_stories_meet_what_they_are_about() -> None:
         assert met[what] > 0, what
 
 
-# Every fourth in the quick tests; `make mutants` and `make prove` take them all.
+# Every eighth in the quick tests; `make mutants` and `make prove` take them all.
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.prove] if place % 4 else []) for place, name in enumerate(MUTANTS)]
+    "name", [pytest.param(name, marks=[pytest.mark.prove] if place % 8 else []) for place, name in enumerate(MUTANTS)]
 )
 def test_a_broken_duty_is_noticed(name: str) -> None:
     """The stories are sharp (DESIGN section 8); `make mutants` prints the table."""

@@ -162,13 +162,13 @@ def _request(random: Random, **tags: str) -> dict[str, Any]:
 
 def evaluate_once_more(memory: MemoryStore, until: Callable[[str, Callable[[], list[str]]], None]) -> None:
     """Each is evaluated when a person says so, whoever was at it; then they rest."""
-    begun = {row["id"]: row["token"] for row in memory.rows("evaluator")}
-    asked = [row["id"] for row in memory.rows("evaluator") if row["kind"] == "sensor"]
+    begun = {row["id"]: row["token"] for row in memory.database.evaluator.sorted_rows()}
+    asked = [row["id"] for row in memory.database.evaluator.sorted_rows() if row["kind"] == "sensor"]
     for one in asked:
         evaluate_now(memory, EvaluatorId(one), who="ada")
 
     def left() -> list[str]:
-        rows = {row["id"]: row for row in memory.rows("evaluator")}
+        rows = {row["id"]: row for row in memory.database.evaluator.sorted_rows()}
         waits = [one for one in asked if rows[one]["token"] == begun[one] or rows[one]["triggerer_id"] is not None]
         return [f"evaluator {one} is not evaluated" for one in waits]
 

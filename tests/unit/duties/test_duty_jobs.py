@@ -54,6 +54,20 @@ def test_a_tick_that_another_scheduler_heeded_is_not_heeded_again(world: World) 
     assert list(world.states()) == ["s1"]
 
 
+def test_a_tick_asks_once_when_the_clock_is_set_back_while_it_is_planned(world: World) -> None:
+    add_job(world.store, JOB, replacing=False)
+    world.clock.forward(HOUR_S)
+
+    def set_back(job: Job) -> tuple[Launch | None, str]:
+        world.clock.forward(-2)
+        return plan_of(step(1), request={"cells": []}), "early"
+
+    assert run_jobs(world.store, set_back).runs == 0, "it has not come"
+    world.clock.forward(2)
+    assert run_jobs(world.store, asks(step(1))).runs == 1
+    assert run_jobs(world.store, asks(step(2))).taken == 0
+
+
 def test_an_outage_asks_once_for_all_that_passed(world: World) -> None:
     add_job(world.store, JOB, replacing=False)
     world.clock.forward(5 * HOUR_S)

@@ -138,6 +138,8 @@ def _tick(tx: Tx, *, seen: Job, wanted: Launch | None, note: str) -> Launched | 
     if job is None or job != seen:
         return None  # another scheduler heeded it, or a person changed it
     now = tx.now()
+    if job.next_at is None or job.next_at > now:
+        return None  # the clock was set back since the look: the tick comes, and asks once
     ticked = decide.tick(job, now)
     launched = None if wanted is None else launch_in(tx, wanted)
     said = note if not ticked.missed else f"{note}; one for {ticked.missed + 1} ticks that had passed"

@@ -1,0 +1,197 @@
+"""What is owed to whom at the end of a story of automation, read naively from the tables and from what happened outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from tests.simulation.automation_house import EAGER, IDS
+from tests.simulation.automation_laws import AutomationHistory
+from tests.simulation.ending import still_to_do
+from tests.simulation.house import PARTITIONS
+from tests.simulation.moves import Broken
+
+from partita.assets.digest import cell_hash, digest_of_inputs
+
+if TYPE_CHECKING:
+    from tests.simulation.automation_story import AutomationStory
+
+Row = dict[str, Any]
+_READS = {"first": ("pushed",), "second": ("first", "watched"), "thumb": ("parsed",)}
+_A_LOOK = timedelta(seconds=25)
+_BEHIND_S = 10.0
+_LEASES_S = 40.0
+"""After so long nobody who is gone holds anything."""
+
+
+def owed(story: AutomationStory, what: str) -> list[str]:
+    """What is still owed of one kind."""
+    if story.watch.before["evaluator"]:
+        _nobody_is_delayed(story)
+    return _OWED[what](story)
+
+
+def _nobody_is_delayed(story: AutomationStory) -> None:
+    """Beside one that hangs the others are evaluated in time."""
+    now = story.clock.now
+    for row in story.watch.before["evaluator"]:
+        free = row["triggerer_id"] is None and row["paused_at"] is None and row["due_at"] is not None
+        if free and (now - row["due_at"]).total_seconds() > _BEHIND_S and story.calm_s > _LEASES_S + _BEHIND_S:
+            raise Broken("a slow evaluation delays nobody", f"{row['name']} has been due since {row['due_at']}")
+
+
+def _ticks(story: AutomationStory) -> list[str]:
+    return [
+        f"job {row['name']} was due at {row['next_at']}"
+        for row in story.watch.before["job"]
+        if row["next_at"] is not None and row["next_at"] < story.clock.now
+    ]
+
+
+def _reports(story: AutomationStory) -> list[str]:
+    outside = story.outside
+    left = [f"{one.key} is not answered" for one in outside.outbox if one.key not in outside.answers]
+    cells = _cells(story)
+    for letter in PARTITIONS:
+        events = [
+            row["body"]["data_version"]
+            for row in story.watch.before["event"]
+            if row["kind"] == "observed" and (row["asset_id"], row["partition"]) == (IDS["pushed"], letter)
+        ]
+        held = cells.get(("pushed", letter), {}).get("data_version")
+        if events and held != events[-1]:
+            left.append(f"pushed {letter} holds {held}, and {events[-1]} was told last")
+    return left
+
+
+def _observations(story: AutomationStory) -> list[str]:
+    cells = _cells(story)
+    held = {letter: cells.get(("watched", letter), {}).get("data_version") for letter in PARTITIONS}
+    return [
+        f"watched {letter} holds {held[letter]}, and is at w{n}"
+        for letter, n in story.outside.watched.items()
+        if held[letter] != f"w{n}"
+    ]
+
+
+def _runs(story: AutomationStory) -> list[str]:
+    return still_to_do(story.watch.before, story.clock.now)
+
+
+def _callbacks(story: AutomationStory) -> list[str]:
+    history, told = _history(story), story.outside.ends
+    for task_id, keys in told.items():
+        if len(keys) > 1:
+            raise Broken("a callback is told of an end by one key", f"task {task_id}: {sorted(keys)}")
+        if task_id not in history.ended:
+            raise Broken("a callback comes after the commit", f"task {task_id} has not ended, and was told of")
+    return [
+        f"task {one} ended as {end}, and no callback is told" for one, end in history.told_of.items() if one not in told
+    ]
+
+
+def _news(story: AutomationStory) -> list[str]:
+    return [
+        f"{one} was published, and no sensor is told" for one in sorted(_history(story).published - story.outside.news)
+    ]
+
+
+def _consumers(story: AutomationStory) -> list[str]:
+    """A consumer holds what comes of what its inputs hold, unless its last task, which ended after they moved, did not make it,
+    or somebody who resumed it did without."""
+    history, cells = _history(story), _cells(story)
+    last: dict[tuple[int, str], Row] = {}
+    tasks = {row["id"]: row for row in story.watch.before["task"]}
+    for own in story.watch.before["task_cell"]:
+        last[own["asset_id"], own["partition"]] = tasks[own["task_id"]]
+    skipped = {(r["asset_id"], r["partition"]) for r in story.watch.before["automation_request"] if r["run_id"] is None}
+    there = {row["key"] for row in story.watch.before["dynamic_key"] if row["ended"] is None}
+    left = []
+    for name in EAGER:
+        for partition in sorted(there) if name == "thumb" else PARTITIONS:
+            above = [cells.get((up, partition), {}) for up in _READS[name]]
+            if any(one.get("data_version") is None for one in above):
+                continue
+            own = cells.get((name, partition), {})
+            sums = [
+                (IDS[up], up, cell_hash(partition, one["data_version"]))
+                for up, one in zip(_READS[name], above, strict=True)
+            ]
+            if own.get("data_version") is not None and own["consumed_digest"] % 2**64 == digest_of_inputs(sums):
+                continue
+            moved = max(history.moved.get((IDS[up], partition), 0) for up in _READS[name])
+            task = last.get((IDS[name], partition))
+            tried = task is not None and task["state"] != "success" and history.ended.get(task["id"], 0) > moved
+            if not tried and (IDS[name], partition) not in skipped:
+                state = None if task is None else task["state"]
+                left.append(f"{name} {partition} is not made of what is there (its last task: {state})")
+    return left
+
+
+def _collected(story: AutomationStory) -> list[str]:
+    """What collects was made of all that there is."""
+    cells, tasks = _cells(story), {row["id"]: row for row in story.watch.before["task"]}
+    own = cells.get(("summary", ""), {})
+    mine = [row["task_id"] for row in story.watch.before["task_cell"] if row["asset_id"] == IDS["summary"]]
+    if not mine or story.deeds.removals or tasks[max(mine)]["state"] != "success":
+        return []
+    if any(run["cancel_requested_at"] for run in story.watch.before["run"]):
+        return []  # somebody did without
+    there = [row["key"] for row in story.watch.before["dynamic_key"] if row["ended"] is None]
+    held = {key: cells.get(("parsed", key), {}).get("data_version") for key in there}
+    if None in held.values():
+        return []  # it waits for what is missing
+    made = sum(cell_hash(key, version) for key, version in held.items() if version is not None) % 2**64
+    if own["consumed_digest"] % 2**64 != digest_of_inputs([(IDS["parsed"], "parsed", made)]):
+        return [f"summary is not made of {held}"]
+    return []
+
+
+def _freshness(story: AutomationStory) -> list[str]:
+    policies = {row["asset_id"]: row for row in story.watch.before["freshness"]}
+    opened = [
+        row for row in story.watch.before["alert"] if row["ended_at"] is None and row["kind"] in ("late", "slo_burn")
+    ]
+    left = [
+        f"alert {row['id']} ({row['kind']}) is open"
+        for row in opened
+        if row["asset_id"] is None
+        and (
+            policies[row["detail"]["asset"]]["state"] != "late"
+            if row["kind"] == "late"
+            else policies[row["detail"]["asset"]]["burn"] is None
+        )
+    ]
+    late = [one for one, row in policies.items() if row["state"] == "late"]
+    known = {row["detail"]["asset"] for row in opened if row["kind"] == "late" and row["asset_id"] is None}
+    return left + [f"asset {one} is late, and no alert says so" for one in late if one not in known]
+
+
+def _rows(story: AutomationStory) -> list[str]:
+    tables = ("pool_slot", "open_cell", "run_tally", "event_todo", "fan_out", "pause", "alert_signal")
+    return [f"{len(rows)} rows in {table}" for table in tables if (rows := story.watch.before[table])]
+
+
+def _cells(story: AutomationStory) -> dict[tuple[str, str], Row]:
+    names = {id: name for name, id in IDS.items()}
+    return {(names[row["asset_id"]], row["partition"]): row for row in story.watch.before["cell"]}
+
+
+def _history(story: AutomationStory) -> AutomationHistory:
+    assert isinstance(story.watch.history, AutomationHistory)
+    return story.watch.history
+
+
+_OWED: dict[str, Callable[[AutomationStory], list[str]]] = {
+    "ticks": _ticks,
+    "reports": _reports,
+    "observations": _observations,
+    "runs": _runs,
+    "callbacks": _callbacks,
+    "news": _news,
+    "consumers": _consumers,
+    "collected": _collected,
+    "freshness": _freshness,
+    "rows": _rows,
+}
