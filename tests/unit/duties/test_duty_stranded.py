@@ -143,3 +143,18 @@ def test_what_is_watched_is_left_to_its_version(two_versions: World) -> None:
     wait(world, 700)
     assert world.rows("version_gone") == []
     assert give_up_versions(world.store, grace_s=GRACE_S).removed == 0
+
+
+def test_what_was_given_up_is_forgotten_when_another_version_is_gone(two_versions: World) -> None:
+    world = two_versions
+    with world.memory.begin() as tx:
+        third, _ = tx.put_snapshot(LOCATION, "third", body=b"", effective=b"", kept=())
+    world.launch(step(1))
+    wait(world, 700)
+    world.launch(step(2, snapshot_id=SnapshotId(third)))
+    wait(world, 10)
+    assert [row["snapshot_id"] for row in world.rows("version_gone")] == [1, third], "the first is waited for"
+    assert give_up_versions(world.store, grace_s=GRACE_S).removed == 1
+    wait(world, 700)
+    assert [row["snapshot_id"] for row in world.rows("version_gone")] == [third]
+    assert give_up_versions(world.store, grace_s=GRACE_S).removed == 1

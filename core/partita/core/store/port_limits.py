@@ -19,7 +19,7 @@ class LimitsTx(Protocol):
 
     def note_gone_versions(self, snapshot_ids: Collection[SnapshotId]) -> None:
         """Since now, for those of which it is not known yet. `put_code_server` and `renew_code_server` take back those that the
-        server has."""
+        server has. Forgets others of which nothing waits any more: what was given up, or cancelled."""
 
     def stranded_runs(self, limit: int) -> list[Stranded]:
         """Runs with tasks that are QUEUED or UP_FOR_RETRY for the reason VERSION_GONE, and whose version is known to be gone: by

@@ -24,6 +24,20 @@ class LimitsPart(MemoryPart):
         for snapshot_id in sorted(set(snapshot_ids)):
             if snapshot_id not in self._db.version_gone:
                 self._db.version_gone.put({"snapshot_id": snapshot_id, "since": self._now})
+        if snapshot_ids:
+            self._forget_gone_versions(snapshot_ids)
+
+    def _forget_gone_versions(self, noted: Collection[SnapshotId]) -> None:
+        tasks = (*self._db.task.find("state", "queued"), *self._db.task.find("state", "up_for_retry"))
+        waited = {row["snapshot_id"] for row in tasks if row["reason"] == "version_gone"}
+        free = [row for row in self._db.wait.find("state", "open") if row["triggerer_id"] is None]
+        watched_for = {(row["location_id"], row["snapshot_id"]) for row in free}
+        for row in list(self._db.version_gone):
+            snapshot = self._db.snapshot.get(row["snapshot_id"])
+            if row["snapshot_id"] in noted or row["snapshot_id"] in waited or snapshot is None:
+                continue
+            if (snapshot["location_id"], row["snapshot_id"]) not in watched_for:
+                self._db.version_gone.delete(row["snapshot_id"])
 
     def stranded_runs(self, limit: int) -> list[Stranded]:
         waiting = {

@@ -22,6 +22,15 @@ NOTE_GONE_VERSIONS = text("""
     INSERT INTO version_gone (snapshot_id) SELECT * FROM unnest(CAST(:ids AS bigint[])) ON CONFLICT DO NOTHING
 """)
 
+FORGET_GONE_VERSIONS = text("""
+    DELETE FROM version_gone g USING snapshot o
+    WHERE o.id = g.snapshot_id AND g.snapshot_id <> ALL(CAST(:ids AS bigint[]))
+      AND NOT EXISTS (SELECT 1 FROM task t WHERE t.state IN ('queued', 'up_for_retry') AND t.reason = 'version_gone'
+                      AND t.snapshot_id = g.snapshot_id)
+      AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.location_id = o.location_id AND w.snapshot_id = g.snapshot_id
+                      AND w.state = 'open' AND w.triggerer_id IS NULL)
+""")
+
 # Of deferred tasks those with a wait that nobody watches, found by the index wait_free.
 STRANDED_RUNS = text("""
     SELECT t.run_id, t.location_id, coalesce(l.name, ''), t.snapshot_id, coalesce(s.hash, ''), g.since
@@ -47,6 +56,7 @@ class LimitsPart(PostgresPart):
     def note_gone_versions(self, snapshot_ids: Collection[SnapshotId]) -> None:
         if snapshot_ids:
             self._execute(NOTE_GONE_VERSIONS, ids=sorted(set(snapshot_ids)))
+            self._execute(FORGET_GONE_VERSIONS, ids=sorted(set(snapshot_ids)))
 
     def stranded_runs(self, limit: int) -> list[Stranded]:
         return [Stranded(*row) for row in self._rows(STRANDED_RUNS, n=limit)]
