@@ -122,3 +122,15 @@ def test_the_commands_do_the_same(world: Any, client: httpx.Client, partita: Par
 def _result(world: Any, claimed: Any, bad: set[str]) -> Any:
     wrong = claimed.cells[0].cell.partition in bad
     return world.failed(claimed) if wrong else world.written(claimed)
+
+
+def test_nobody_is_asked_about_a_backfill_that_has_ended(world: Any, client: httpx.Client, partita: Partita) -> None:
+    one = str(_backfill(world, client, days=2))
+    world.work()
+    before = get(client, f"/backfills/{one}")
+    for verb, more in (("pause", ()), ("resume", ()), ("set", ("--priority", "2"))):
+        code, said, error = partita("backfill", verb, one, *more)
+        assert (code, said) == (2, ""), said
+        assert f"backfill {one} is finished (success): there is nothing left to {verb}" in error
+        assert "?" not in error
+    assert get(client, f"/backfills/{one}") == before

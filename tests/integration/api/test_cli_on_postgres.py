@@ -224,7 +224,9 @@ def test_locations_and_pools(world: Any, partita: Partita) -> None:
     assert (code, "Make it 0: nothing of it starts any more?" in err) == (2, True), "shown and asked, not done"
     code, out, _ = partita("pools", "set", "default", "7", "--reason", "the night", "--yes")
     assert (code, out) == (0, "default has 7 slots; 0 are held, 0 tasks wait\n")
-    code, out, _ = partita("lanes", "set", "backfill", "--weight", "2")
+    code, _, err = partita("lanes", "set", "backfill", "--weight", "2")
+    assert (code, "Give it weight 2 and 0% of each pool kept for it?" in err) == (2, True)
+    code, out, _ = partita("lanes", "set", "backfill", "--weight", "2", "--yes")
     assert (code, "lane backfill has weight 2 and 0% of each pool" in out) == (0, True)
     code, out, _ = partita("lanes")
     assert (code, [line.split()[:2] for line in out.splitlines()[1:] if "backfill" in line]) == (0, [["backfill", "2"]])

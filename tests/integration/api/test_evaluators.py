@@ -91,7 +91,7 @@ def test_a_failing_one_says_why_and_is_evaluated_on_a_persons_word(
     assert "ValueError: boom" in out
     assert "Traceback: here" in out
     assert begin(shop.store, shop.catalogs, T1, [shop.pin], 10) == []
-    code, out, _ = partita("sensors", "run", "files")
+    code, out, _ = partita("sensors", "run", "files", "--yes")
     assert (code, "is due now" in out) == (0, True)
     evaluate(shop, end=Came({"cursor": "1"}))
     assert listed(client, "files")["state"] == "ok"
@@ -122,7 +122,7 @@ def test_a_schedule_that_was_paused_goes_on_as_asked(shop: Any, client: httpx.Cl
     refused = client.post(f"/api/v1/evaluators/{morning}/run")
     assert refused.status_code >= 400
     assert "at its ticks" in refused.text
-    assert partita("schedules", "pause", "morning", "--reason", "holidays")[0] == 0
+    assert partita("schedules", "pause", "morning", "--reason", "holidays", "--yes")[0] == 0
     sql(shop, "UPDATE evaluator SET tick_at = tick_at - interval '3 days', due_at = tick_at WHERE name = 'morning'")
     found = listed(client, "morning")
     assert (found["state"], found["missed"], found["next_at"]) == ("paused", 3, None)
@@ -131,7 +131,7 @@ def test_a_schedule_that_was_paused_goes_on_as_asked(shop: Any, client: httpx.Cl
     assert (code, err) == (0, "")
     assert listed(client, "morning")["state"] == "ok"
     assert [one for one in begin(shop.store, shop.catalogs, T1, [shop.pin], 10) if one.tick] == []
-    partita("schedules", "pause", "morning")
+    partita("schedules", "pause", "morning", "--yes")
     sql(shop, "UPDATE evaluator SET tick_at = tick_at - interval '3 days', due_at = tick_at WHERE name = 'morning'")
     ok(client.post(f"/api/v1/evaluators/{morning}/resume", json={"catch_up": "latest"}))
     (begun,) = [one for one in begin(shop.store, shop.catalogs, T1, [shop.pin], 10) if one.tick]
@@ -140,7 +140,7 @@ def test_a_schedule_that_was_paused_goes_on_as_asked(shop: Any, client: httpx.Cl
 
 def test_a_schedule_catches_up_at_a_pace(shop: Any, client: httpx.Client, partita: Partita) -> None:
     """S-024, S-201."""
-    assert partita("schedules", "pause", "morning")[0] == 0
+    assert partita("schedules", "pause", "morning", "--yes")[0] == 0
     sql(shop, "UPDATE evaluator SET tick_at = tick_at - interval '3 days', due_at = tick_at WHERE name = 'morning'")
     morning = listed(client, "morning")["id"]
     refused = client.post(f"/api/v1/evaluators/{morning}/resume", json={"catch_up": "latest", "pace": 1})
@@ -155,6 +155,39 @@ def test_a_schedule_catches_up_at_a_pace(shop: Any, client: httpx.Client, partit
     evaluate(shop, end=Came({"requests": [request]}), kind="schedule")
     found = listed(client, "morning")
     assert (found["missed"], found["last"]) == (2, "waits: 1 run of it active, and its pace is 1")
+
+
+@pytest.mark.parametrize(
+    ("command", "paused", "asks"),
+    [
+        (("sensors", "run", "files"), False, "files is evaluated at once, with the cursor none"),
+        (("sensors", "pause", "files"), False, "What it would find it finds afterwards. Pause files?"),
+        (("sensors", "resume", "files"), True, "files is due at once, and goes on from where it was. Resume files?"),
+        (("schedules", "pause", "morning"), False, "Ticks that pass are counted. Pause morning?"),
+        (
+            ("schedules", "resume", "morning"),
+            True,
+            "No tick of morning has passed since it was paused. Resume morning?",
+        ),
+        (("observers", "reset", "feed"), False, "The cursor of feed is none. Make it none?"),
+    ],
+)
+def test_whatever_changes_something_asks_first(
+    shop: Any, client: httpx.Client, partita: Partita, command: tuple[str, ...], paused: bool, asks: str
+) -> None:
+    """Law 6: without a terminal there is nobody to ask, and nothing happens."""
+    if paused:
+        partita(command[0], "pause", command[2], "--yes")
+    before, audited = listed(client, command[2]), len(ok(client.get("/api/v1/audit"))["entries"])
+    for more in ((), ("--json",)):
+        code, _, error = partita(*command, *more)
+        assert (code, asks in error) == (2, True), error
+        assert "nobody confirmed it" in error
+    after = listed(client, command[2])
+    assert [before[one] for one in ("state", "cursor", "next_at")] == [
+        after[one] for one in ("state", "cursor", "next_at")
+    ]
+    assert len(ok(client.get("/api/v1/audit"))["entries"]) == audited
 
 
 def test_one_that_is_due_and_that_nobody_evaluates_says_so(shop: Any, client: httpx.Client) -> None:

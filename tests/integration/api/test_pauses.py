@@ -173,3 +173,16 @@ def test_the_command_line_pauses_lists_and_resumes(world: Any, partita: Partita)
     assert code == 0
     code, out, _ = partita("pause", "--list")
     assert out == "Nothing is paused.\n"
+
+
+def test_what_is_so_already_is_said_once_and_nobody_is_asked(
+    world: Any, client: httpx.Client, partita: Partita
+) -> None:
+    world.activate()
+    for command in (("resume", "--all"), ("resume", "raw/flights")):
+        assert partita(*command) == (0, "Nothing of it is paused.\n", "")
+    assert partita("pause", "--all", "--yes")[0] == 0
+    audited = len(get(client, "/audit")["entries"])
+    code, said, error = partita("pause", "--all")
+    assert (code, error, said.count("\n")) == (0, "", 1), said
+    assert len(get(client, "/audit")["entries"]) == audited

@@ -78,6 +78,9 @@ def test_the_command_shows_asks_and_sets(world: Any, client: httpx.Client, parti
     code, said, _ = partita("runs", "set", str(run), "--max-active", "none", "--yes")
     assert code == 0
     assert len(world.claim(20)) == 5
+    post(client, f"/runs/{run}/cancel")
+    code, _, error = partita("runs", "set", str(run), "--max-active", "2")
+    assert (code, "is being cancelled" in error, "Change it" in error) == (2, True, False), "nobody is asked in vain"
 
 
 def test_every_request_takes_a_limit(world: Any, client: httpx.Client, partita: Partita) -> None:

@@ -95,6 +95,8 @@ def test_partita_pools_names_the_holders(shop: Any, partita: Callable[..., tuple
     assert code == 0
     [line] = [line for line in told.splitlines() if line.startswith("desk")]
     assert line.split() == ["desk", "1", "1", "2", "orders", "(task", f"{holder.task.id},", "interactive)"]
+    code, _, error = partita("pools", "set", "one", "-1", "--yes")
+    assert (code, "greater than or equal to 0" in error) == (2, True), "a number, and no option"
     code, _, error = partita("pools", "set", "backfill:7", "2")
     assert (code, "partita backfill set 7 --max-active N" in error) == (2, True)
 

@@ -95,6 +95,7 @@ def test_dimensions(text: str, count: int) -> None:
         (days, "2013-01-05..2013-01-01", "FROM lies before TO"),
         (days, "2013-02..2013-01-05", "swap the two"),
         (origins, "LGA..EWR", "swap the two"),
+        (days, "latest 0", "at least 1"),
         (days, "tomorrow", "keys look like"),
         (origins, "JFX", "did you mean 'JFK'?"),
         (weather, "orign=JFK", "did you mean 'origin'?"),

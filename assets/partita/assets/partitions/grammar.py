@@ -109,7 +109,10 @@ def _item(space: PartitionSpace, item: str, whole: str, status_of: StatusOf | No
         return space.all()
     latest = _LATEST.fullmatch(item)
     if latest:
-        return space.latest(int(latest[1] or 1))
+        count = int(latest[1] or 1)
+        if not count:
+            raise SelectionError(f"{item!r} selects nothing", rule="it is latest N, at least 1", fix="latest 1")
+        return space.latest(count)
     if item.lower() in STATUS_WORDS:
         if status_of is None:
             raise SelectionError(

@@ -64,6 +64,7 @@ def pause(backfill_id: _Id, *, reason: o.Why = "", yes: o.Yes = False, as_json: 
 
     output = Output(json=as_json)
     with session() as opened:
+        opened.services.backfills.open(backfill_id, "pause")
         output.say(opened.services.backfills.pause_preview(backfill_id).sentence)
         output.confirm(f"Pause backfill {backfill_id}?", yes=yes)
         _say(opened.services.backfills.pause(backfill_id, reason), output)
@@ -76,7 +77,7 @@ def resume(backfill_id: _Id, *, reason: o.Why = "", yes: o.Yes = False, as_json:
 
     output = Output(json=as_json)
     with session() as opened:
-        shown = opened.services.backfills.get(backfill_id)
+        shown = opened.services.backfills.open(backfill_id, "resume")
         output.confirm(f"Resume backfill {backfill_id} ({_limits(shown.max_active, shown.priority)})?", yes=yes)
         _say(opened.services.backfills.resume(backfill_id, reason), output)
 
@@ -107,7 +108,7 @@ def change(
     output = Output(json=as_json)
     with session() as opened:
         settings = BackfillSettings.model_validate(given)
-        shown = opened.services.backfills.get(backfill_id)
+        shown = opened.services.backfills.open(backfill_id, "set")
         was = _limits(shown.max_active, shown.priority)
         wanted = shown.model_copy(update=given)
         output.confirm(

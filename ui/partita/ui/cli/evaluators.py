@@ -68,13 +68,20 @@ def _commands(kind: str, word: str) -> typer.Typer:
             _show(found, output)
 
     @group.command("run")
-    def run(name: Name, *, as_json: o.Json = False) -> None:
+    def run(name: Name, *, yes: o.Yes = False, as_json: o.Json = False) -> None:
         """Evaluate it now, whatever its clock or its failures say."""
+        from partita.ui.api.services.evaluators import cursor_text
         from partita.ui.cli.session import session
 
         output = Output(json=as_json)
         with session() as opened:
-            found = opened.services.evaluators.run(opened.services.evaluators.named(kind, name).id)
+            shown = opened.services.evaluators.named(kind, name)
+            output.confirm(
+                f"{shown.name} is evaluated at once, with the cursor {cursor_text(shown.cursor)}; what it asks for is "
+                "planned and launched. Evaluate it now?",
+                yes=yes,
+            )
+            found = opened.services.evaluators.run(shown.id)
         output.value(found) if as_json else output.say(
             f"{found.name} is due now. What came of it: partita {_of(kind)} show {name}"
         )
@@ -105,16 +112,16 @@ def _commands(kind: str, word: str) -> typer.Typer:
         output.value(found) if as_json else output.say("Done.")
 
     @group.command("pause")
-    def pause(name: Name, *, reason: o.Why = "", as_json: o.Json = False) -> None:
+    def pause(name: Name, *, reason: o.Why = "", yes: o.Yes = False, as_json: o.Json = False) -> None:
         """Nobody evaluates it until it is resumed."""
         from partita.ui.api.models.evaluators import EvaluatorChange
         from partita.ui.cli.session import session
 
         output = Output(json=as_json)
         with session() as opened:
-            found = opened.services.evaluators.pause(
-                opened.services.evaluators.named(kind, name).id, EvaluatorChange(reason=reason)
-            )
+            shown = opened.services.evaluators.named(kind, name)
+            output.confirm(f"{_until_resumed(shown)} Pause {shown.name}?", yes=yes)
+            found = opened.services.evaluators.pause(shown.id, EvaluatorChange(reason=reason))
         output.value(found) if as_json else output.say(f"Paused. To end it: partita {_of(kind)} resume {name}")
 
     @group.command("resume")
@@ -143,8 +150,7 @@ def _commands(kind: str, word: str) -> typer.Typer:
         change = EvaluatorResume.model_validate({"catch_up": catch_up, "pace": pace, "reason": reason})
         with session() as opened:
             shown = opened.services.evaluators.named(kind, name)
-            if shown.missed:
-                output.confirm(_caught_up(shown, catch_up, pace), yes=yes)
+            output.confirm(f"{_caught_up(shown, catch_up, pace)} Resume {shown.name}?", yes=yes)
             found = opened.services.evaluators.resume(shown.id, change)
         output.value(found) if as_json else output.say(f"Resumed. Next: {_next(found)}")
 
@@ -157,7 +163,17 @@ def _of(kind: str) -> str:
     return COMMANDS[kind]
 
 
+def _until_resumed(one: EvaluatorView) -> str:
+    runs = "; the evaluation that runs ends and counts" if one.state == "running" else ""
+    missed = "Ticks that pass are counted" if one.kind == "schedule" else "What it would find it finds afterwards"
+    return f"Nobody evaluates {one.name} until it is resumed{runs}. {missed}."
+
+
 def _caught_up(one: EvaluatorView, catch_up: str | None, pace: int | None) -> str:
+    if one.kind != "schedule":
+        return f"{one.name} is due at once, and goes on from where it was."
+    if not one.missed:
+        return f"No tick of {one.name} has passed since it was paused."
     ticks = f"{one.missed:,} {'tick has' if one.missed == 1 else 'ticks have'} passed since it was paused"
     what = {
         "none": "none of them is evaluated",
@@ -167,7 +183,7 @@ def _caught_up(one: EvaluatorView, catch_up: str | None, pace: int | None) -> st
     }[catch_up]
     if pace is not None:
         what += f", while at most {pace} {'run' if pace == 1 else 'runs'} of it {'is' if pace == 1 else 'are'} active"
-    return f"{ticks}: {what}. Resume {one.name}?"
+    return f"{ticks}: {what}."
 
 
 def _next(one: EvaluatorView) -> str:

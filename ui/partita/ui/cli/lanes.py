@@ -55,6 +55,7 @@ def set_lane(
     reserved: Annotated[
         float | None, typer.Option("--reserved", min=0.0, help="Which part of each pool is kept for it: 0 to under 1.")
     ] = None,
+    yes: o.Yes = False,
     as_json: o.Json = False,
 ) -> None:
     """Change a lane, at once. What others hold already is not taken from them."""
@@ -70,14 +71,23 @@ def set_lane(
         )
     output = Output(json=as_json)
     with session() as opened:
+        shown = opened.services.lanes.get(name)
+        wanted = shown.model_copy(
+            update={
+                "weight": shown.weight if weight is None else weight,
+                "reserved": shown.reserved if reserved is None else reserved,
+            }
+        )
+        output.confirm(f"Lane {name} has {_standing(shown)}. Give it {_standing(wanted)}?", yes=yes)
         now = opened.services.lanes.set(name, weight=weight, reserved=reserved)
     if as_json:
         output.value(now)
     else:
-        output.say(
-            f"lane {now.name} has weight {now.weight} and {now.reserved:.0%} of each pool kept for it; "
-            f"{now.active} of its tasks hold slots, {now.waiting} wait"
-        )
+        output.say(f"lane {now.name} has {_standing(now)}; {now.active} of its tasks hold slots, {now.waiting} wait")
+
+
+def _standing(lane: LaneView) -> str:
+    return f"weight {lane.weight} and {lane.reserved:.0%} of each pool kept for it"
 
 
 def _whose(lane: LaneView) -> str:

@@ -84,10 +84,11 @@ class Output:
             self.out.print(text, soft_wrap=True)
 
     def table(self, headers: Sequence[str], rows: Iterable[Sequence[str | Text]], *, empty: str) -> None:
-        """Columns under quiet headers; `empty` says what would be here and how to get it."""
+        """Columns under quiet headers; `empty` says what would be here and how to get it; "": nothing need be said."""
         lines = list(rows)
         if not lines:
-            self.say(empty)
+            if empty:
+                self.say(empty)
             return
         table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
         for header in headers:

@@ -108,7 +108,12 @@ def _change(
             output.say("missed, and asked for as you choose:")
             for one in shown.missed[:_LISTED]:
                 output.say(f"  {one.asset} {one.partitions}".rstrip() + f" ({one.count:,})")
-        if not shown.everything and not shown.assets:
+        changes = (
+            bool(shown.assets)
+            if not shown.everything
+            else (opened.services.pauses.active().everything is None) is (request.verb == "pause")
+        )
+        if not changes:
             if output.json:
                 output.value(shown)
             return

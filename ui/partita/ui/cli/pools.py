@@ -43,7 +43,7 @@ def list_pools(context: typer.Context, *, as_json: o.Json = False) -> None:
         _table("cap", caps, output)
 
 
-@pools.command("set")
+@pools.command("set", context_settings={"ignore_unknown_options": True})  # -1 is a number, and refused as one
 def set_pool(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Which pool.")],
     slots: Annotated[int, typer.Argument(metavar="SLOTS", min=0, max=1_000_000, help="How many slots it shall have.")],

@@ -148,7 +148,7 @@ def set_run(
         raise UsageProblem("nothing to set", rule="--max-active says what", fix="--max-active 4, or none")
     output, limit = Output(json=as_json), o.limit_of(max_active)
     with session() as opened:
-        shown = opened.services.runs.detail(run_id)
+        shown = opened.services.runs.limitable(run_id)
         output.confirm(
             f"Run {run_id} has {o.limits_text(shown.max_active)}. Change it to {o.limits_text(limit)}?", yes=yes
         )

@@ -164,5 +164,8 @@ _TOLD: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "asset_move": lambda detail: f"moved {_identities(detail)}",
     "asset_retire": lambda detail: f"retired {_identities(detail)}",
     "asset_delete": lambda detail: f"deleted {_identities(detail)} for good",
+    "lane": lambda detail: (
+        f"gave lane {detail['lane']} weight {detail['weight']} and {detail['reserved']:.0%} of each pool"
+    ),
     "pool": lambda detail: f"gave pool {detail['pool']} {plural(int(detail['slots']), 'slot')}",
 }

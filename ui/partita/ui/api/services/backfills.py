@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from partita.core.decide.backfills import check_open
 from partita.core.duties.backfills import cancel_backfill, change, pause, resume
 from partita.core.store.queries import api_backfills as sql
 from partita.core.store.queries.api_read import Row, number, one, rows
@@ -39,6 +40,14 @@ class BackfillService:
     def get(self, backfill_id: int) -> BackfillView:
         with self._backend.store.read() as reader:
             return self._view(reader, self._row(reader, backfill_id))
+
+    def open(self, backfill_id: int, to: str) -> BackfillView:
+        """As `get`; `to` is what somebody is about to be asked, as a verb. Raises NotFound, and BackfillRefused for one that has
+        ended."""
+        with self._backend.store.read() as reader:
+            row = self._row(reader, backfill_id)
+            check_open(views.backfill_of(row), to)
+            return self._view(reader, row)
 
     def cells(
         self, backfill_id: int, *, states: Sequence[str] = (), offset: int = 0, limit: int = 200

@@ -32,6 +32,11 @@ class LaneService:
         views = [_view(lane, found[lane.name], waiting) for lane in lanes]
         return sorted(views, key=lambda one: (-one.weight, one.name))
 
+    def get(self, name: str) -> LaneView:
+        """Raises NotFound."""
+        known_lane(self._backend.store.run(lambda tx: tx.lanes(), durable=False), name)
+        return next(one for one in self.all() if one.name == name)
+
     def set(self, name: str, *, weight: int | None = None, reserved: float | None = None) -> LaneView:
         """Changes what is given, at once. Raises NotFound, and ReservesTooMuch when nothing would be left for the others."""
         self._backend.store.run(lambda tx: self._set(tx, name, weight, reserved))

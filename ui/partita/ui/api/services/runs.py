@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from threading import Lock
 
+from partita.core.decide.runs import check_limitable
 from partita.core.duties.run_limits import limit_run
 from partita.core.duties.runs import cancel_run, cancel_tasks
 from partita.core.store.queries import api_runs as sql
@@ -103,6 +104,13 @@ class RunService:
         cancelled = cancel_run(self._backend.store, RunId(run_id), self._backend.who, reason=reason)
         self._backend.wake(cancelled.channels)
         return self.summary(run_id)
+
+    def limitable(self, run_id: int) -> RunDetail:
+        """As `detail`. Raises NotFound, and RunRefused for one that takes no limit now: before anybody is asked."""
+        shown = self.detail(run_id)
+        for run in self._backend.store.run(lambda tx: tx.read_runs([RunId(run_id)]), durable=False):
+            check_limitable(run)
+        return shown
 
     def change(self, run_id: int, settings: RunSettings) -> RunDetail:
         """Raises NotFound, RunRefused."""
