@@ -12,6 +12,7 @@ import glob
 import http.client
 import importlib
 import os
+import re
 import time
 import urllib.error
 import urllib.request
@@ -36,7 +37,15 @@ _NO_FOR_GOOD = (
     "INVALID_ACCESS_KEY_ID",
     "SIGNATURE_DOES_NOT_MATCH",
     "NOT_IMPLEMENTED",
+    "PERMISSION_DENIED",  # gs
+    "UNAUTHENTICATED",  # gs
+    "401 Unauthorized",  # abfs
+    "403 Forbidden",  # abfs
 )
+_PASSWORD = re.compile(r"^(\w+://[^/@:]*):[^/@]*@")
+_GS_RETRIES = "retry_limit_seconds"
+_GS_RETRY_S = 30
+"""Google's client tries again for a quarter of an hour before it says that the store is away."""
 
 
 # ------------------------------------------------------------------------------------------------- files and objects
@@ -48,17 +57,19 @@ def files(pattern: str) -> list[str]:
 
 
 def _objects(url: str) -> list[str]:
-    scheme = url.partition("://")[0]
-    address, question_mark, options = url.partition("?")
+    address, _, options = url.partition("?")
+    if url.startswith("gs://") and _GS_RETRIES not in options:
+        options += f"{'&' if options else ''}{_GS_RETRIES}={_GS_RETRY_S}"
     base, wildcards = _before_wildcards(address)
-    file_system, root = _file_system(f"{base}{question_mark}{options}")
+    file_system, root = _file_system(f"{base}?{options}" if options else base)
     try:
         found = _listed(file_system, root, wildcards)
     except OSError as error:
         if any(said in str(error) for said in _NO_FOR_GOOD):
             raise
         return []  # the store is away: not yet
-    return sorted(f"{scheme}://{path}" for path in found)
+    shown = _PASSWORD.sub(r"\1@", base).rstrip("/")
+    return sorted(f"{shown}{path[len(root) :]}" for path in found)
 
 
 def _before_wildcards(address: str) -> tuple[str, list[str]]:
@@ -87,7 +98,7 @@ def _file_system(url: str) -> tuple[Any, str]:
         raise TriggerFailed(
             f"FileExists({url!r}): {error}", rule="a URL begins with s3://, gs:// or abfs://; else write a path"
         ) from None
-    return made
+    return made[0], made[1].rstrip("/")  # of a container alone Azure's ends so
 
 
 def _listed(file_system: Any, root: str, wildcards: Sequence[str]) -> list[str]:

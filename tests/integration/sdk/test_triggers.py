@@ -12,8 +12,9 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import psycopg
@@ -222,6 +223,61 @@ def test_objects_of_a_store(store: str, monkeypatch: pytest.MonkeyPatch) -> None
         first,
     ]
     assert looks.files(f"s3://landing/2026-03-01{options}") == [], "a folder is no object"
+
+
+AZURE = "credential_kind=anonymous&enable_tls=false&blob_storage_authority={host}&dfs_storage_authority={host}"
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """Says no for good: as Google's store in JSON, as Azure's in a header."""
+
+    status = 403
+
+    def do_GET(self) -> None:
+        body = b"" if self.command == "HEAD" else b'{"error": {"code": %d, "message": "no"}}' % self.status
+        self.send_response(self.status)
+        if body:
+            self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("x-ms-error-code", "AuthorizationFailure")
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_HEAD = do_GET  # noqa: N815 - as the base class calls it
+
+    def log_message(self, *args: Any) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "gs://anonymous@landing/a/{name}?endpoint_override={host}&scheme=http",
+        f"abfs://shop@landing/a/{{name}}?{AZURE}",
+    ],
+    ids=["gs", "abfs"],
+)
+@pytest.mark.parametrize("name", ["x.csv", "*.csv"])
+def test_a_store_that_says_no_for_good_fails(url: str, name: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Refusing, "status", status)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        serving = Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            with pytest.raises(OSError, match=r"DENIED|UNAUTHENTICATED|Forbidden|Unauthorized"):
+                looks.files(url.format(name=name, host=f"127.0.0.1:{server.server_port}"))
+        finally:
+            server.shutdown()
+            serving.join()
+
+
+def test_a_store_of_google_that_is_away_is_not_waited_for_by_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would try again for a quarter of an hour."""
+    monkeypatch.setattr(looks, "_GS_RETRY_S", 1)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        closed = f"127.0.0.1:{server.server_port}"
+    assert looks.files(f"gs://anonymous@landing/a/*.csv?endpoint_override={closed}&scheme=http") == []
 
 
 def test_what_is_no_store_fails() -> None:
