@@ -1,19 +1,30 @@
 """The browser of the acceptance tests: Debian's Chromium over the built web application.
 
-Owns finding both and saying how to get them: on a laptop what is missing skips a test, in CI it fails it. Owns also `Watched`,
-which keeps whatever a page complains about.
+Owns finding both and saying how to get them: on a laptop what is missing skips a test, in CI it fails it. Owns how long a page is
+waited for, and `Watched`, which keeps whatever a page complains about.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
-from playwright.sync_api import BrowserContext, ConsoleMessage, Error, Page, Request, Response
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    Request,
+    Response,
+    expect,
+    sync_playwright,
+)
 
 REPO = Path(__file__).resolve().parents[2]
 BUILT = REPO / "ui" / "partita" / "ui" / "static" / "index.html"
@@ -23,6 +34,26 @@ ARGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+PATIENCE_MS = 120_000
+"""For one thing to appear, on whatever machine: the five seconds that are usual say more of its load than of the page."""
+
+
+@contextmanager
+def browsing() -> Iterator[Browser]:
+    need_built_ui()
+    program = find_chromium()
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=ARGS, timeout=PATIENCE_MS)
+        yield browser
+        browser.close()
+
+
+def opened(browser: Browser, **options: Any) -> BrowserContext:
+    """A context with an empty profile, which waits as long as everything here."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_MS)
+    return context
 
 
 def find_chromium(environ: Mapping[str, str] = os.environ) -> Path:

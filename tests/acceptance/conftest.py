@@ -11,8 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
+from partita.core.embedded import EmbeddedPostgres
 from partita.core.runtime.deployed import Deployed
+from partita.core.store.open import migrate
+
+from .chromium import browsing
+from .commands import Commands, Quick
 
 REPO = Path(__file__).resolve().parents[2]
 FLIGHTS = REPO / "examples" / "flights"
@@ -30,7 +36,8 @@ def short_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def deploying(scratch: Path) -> Iterator[Deploy]:
+def deploying(scratch: Path, commands: Commands, cluster: Path | None) -> Iterator[Deploy]:
+    """Over a copy of `cluster`; without one the first process makes an empty database."""
     made: list[Deployed] = []
 
     def of(files: dict[str, str], *, env: dict[str, str] | None = None, folder: str = "project") -> Deployed:
@@ -38,7 +45,9 @@ def deploying(scratch: Path) -> Iterator[Deploy]:
         for name, text in files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
-        made.append(Deployed(root, env=env))
+        made.append(Quick(root, commands, env=env))
+        if cluster is not None:
+            shutil.copytree(cluster, made[-1].config.postgres / cluster.name)
         return made[-1]
 
     try:
@@ -48,6 +57,23 @@ def deploying(scratch: Path) -> Iterator[Deploy]:
             deployment.stop()
 
 
+@pytest.fixture(scope="session")
+def commands() -> Iterator[Commands]:
+    with Commands() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Path]:
+    """The database of a deployment that was just started for the first time, to be copied: making it takes longer than most
+    tests. `test_first_project` and `test_browser` begin with none, as people do."""
+    with short_folder() as folder:
+        server = EmbeddedPostgres(folder)
+        migrate(server.start())
+        server.stop()
+        yield folder / "pg18"
+
+
 @pytest.fixture
 def scratch() -> Iterator[Path]:
     with short_folder() as folder:
@@ -55,9 +81,16 @@ def scratch() -> Iterator[Path]:
 
 
 @pytest.fixture
-def deploy(scratch: Path) -> Iterator[Deploy]:
+def deploy(scratch: Path, commands: Commands, cluster: Path) -> Iterator[Deploy]:
     """`deploy(files, env=...)` writes a project and returns its `Deployed`; everything is stopped at the end of the test."""
-    with deploying(scratch) as deploy:
+    with deploying(scratch, commands, cluster) as deploy:
+        yield deploy
+
+
+@pytest.fixture
+def deploy_empty(scratch: Path, commands: Commands) -> Iterator[Deploy]:
+    """As `deploy`, where the first process that starts makes the database, by the schema that it knows."""
+    with deploying(scratch, commands, None) as deploy:
         yield deploy
 
 
@@ -68,10 +101,16 @@ def shared_scratch() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def deploy_shared(shared_scratch: Path) -> Iterator[Deploy]:
+def deploy_shared(shared_scratch: Path, commands: Commands, cluster: Path) -> Iterator[Deploy]:
     """As `deploy`, for all tests of a file: starting a deployment takes longer than most of them."""
-    with deploying(shared_scratch) as deploy:
+    with deploying(shared_scratch, commands, cluster) as deploy:
         yield deploy
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with browsing() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

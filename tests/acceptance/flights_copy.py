@@ -18,7 +18,7 @@ modules = ["flights_location.raw", "flights_location.marts"]
 name = "health"
 modules = ["health_location"]
 [code_server]
-import_timeout_s = 10
+import_timeout_s = 20
 [worker]
 grace_s = 1
 [dev]

@@ -106,7 +106,8 @@ def test_with_a_scheduler_killed_no_cause_is_lost_and_none_told_twice(deploy: De
     deployment.wait("nothing waits to be sent", lambda: deployment.query(pending) == [(0,)])
     told = "SELECT count(*), count(DISTINCT cause) FROM alert"
     assert deployment.query(told) == [(len(PARTITIONS), len(PARTITIONS))]
-    assert deployment.query("SELECT count(*) FROM alert_signal") == [(0,)]
+    signals = "SELECT count(*) FROM alert_signal"
+    deployment.wait("no signal is left", lambda: deployment.query(signals) == [(0,)])
     twice = {name for name, n in hook.named("failure").items() if n > 1}
     sent_again = deployment.query("SELECT count(*) FROM notice WHERE tries > 1")[0][0]
     assert not twice or sent_again == 1, twice

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from partita.core.runtime.deployed import Deployed
 
-from .chromium import ARGS, Watched, find_chromium, need_built_ui
+from .chromium import Watched, opened
 from .conftest import Deploy
 
 pytestmark = pytest.mark.browser
 
-PATIENCE_MS = 60_000
 CONFIG = """
 [[location]]
 name = "shop"
@@ -85,22 +84,9 @@ def deployment(deploy_shared: Deploy) -> Deployed:
     return made
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    need_built_ui()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(find_chromium()), args=ARGS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def watched(browser: Browser, deployment: Deployed) -> Iterator[Watched]:
-    context = browser.new_context(
-        viewport={"width": 1440, "height": 900}, base_url=deployment.api, reduced_motion="reduce"
-    )
-    context.set_default_timeout(PATIENCE_MS)
-    expect.set_options(timeout=PATIENCE_MS)
+    context = opened(browser, viewport={"width": 1440, "height": 900}, base_url=deployment.api, reduced_motion="reduce")
     watched = Watched(context)
     yield watched
     context.close()

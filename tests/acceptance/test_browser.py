@@ -16,18 +16,17 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from partita.core.runtime.deployed import Deployed
 from partita.sdk.io.lake import read_relation
 
-from .chromium import ARGS, Watched, find_chromium, need_built_ui
+from .chromium import Watched, find_chromium, need_built_ui, opened
 from .conftest import FLIGHTS
 
 pytestmark = pytest.mark.browser
 
-PATIENCE_MS = 30_000  # for one thing to appear on a busy machine
-WORK_MS = 120_000  # for a backfill to end on one
+WORK_MS = 240_000  # for a backfill to end on a busy machine
 ZONE = "America/New_York"
 ONE_DAY = "2013-01-02"
 RANGE = [f"2013-01-{day:02}" for day in range(4, 10)]  # over the end of a week
@@ -83,16 +82,6 @@ class Pipe:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    need_built_ui()
-    program = find_chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def pipes() -> Iterator[dict[str, Pipe]]:
     folder = Path(tempfile.mkdtemp(prefix="pt-pipe-"))
     made = {name: Pipe(folder / name) for name in ("held", "stuck")}
@@ -124,11 +113,13 @@ def deployment(browser: Browser, flights_source: Path, pipes: dict[str, Pipe]) -
 @pytest.fixture
 def watched(browser: Browser, deployment: Deployed) -> Iterator[Watched]:
     """A context with an empty profile; what its pages complained about fails the test at its end."""
-    context = browser.new_context(
-        viewport={"width": 1440, "height": 900}, base_url=deployment.api, timezone_id=ZONE, reduced_motion="reduce"
+    context = opened(
+        browser,
+        viewport={"width": 1440, "height": 900},
+        base_url=deployment.api,
+        timezone_id=ZONE,
+        reduced_motion="reduce",
     )
-    context.set_default_timeout(PATIENCE_MS)
-    expect.set_options(timeout=PATIENCE_MS)
     watched = Watched(context)
     yield watched
     context.close()

@@ -43,6 +43,6 @@ def test_materialize_waits_over_a_restart_of_postgres(deploy: Deploy, scratch: P
     shop.wait("Postgres is back", lambda: shop.query("SELECT 1") == [(1,)])
     assert EmbeddedPostgres(shop.config.postgres).pid != before
     file.touch()
-    assert waiting.wait(60) == 0, shop.tail()
+    assert waiting.wait(240) == 0, shop.tail()
     shop.processes.pop("materialize")
     assert "● success" in shop.tail()

@@ -63,9 +63,7 @@ def source(scratch: Path) -> Path:
 @pytest.fixture
 def deployment(deploy: Deploy, source: Path) -> Deployed:
     made = deploy({"partita.toml": CONFIG, "cutoff_assets.py": ASSETS}, env={"SOURCE": str(source)})
-    made.start("scheduler")
-    made.start("code-server", "--location", "cutoff")
-    made.start("worker")
+    made.start("dev")
     made.wait_serving()
     return made
 

@@ -26,28 +26,35 @@ def deployment(deploy_shared: Deploy, shared_scratch: Path, flights_source: Path
     return made
 
 
-def test_a_broken_module_breaks_only_itself(deployment: Deployed) -> None:
+@pytest.mark.parametrize(
+    ("breakage", "complaint"),
+    [
+        ("raise RuntimeError('typo')", "typo"),
+        # Costs its limit; in `make test` tests/integration/code_location has one that hangs.
+        pytest.param("import time; time.sleep(3600)", "20 s", marks=pytest.mark.prove),
+    ],
+)
+def test_a_broken_module_breaks_only_itself(deployment: Deployed, breakage: str, complaint: str) -> None:
     materialize(deployment, "raw/airlines", "--mode", "all")
     good = (deployment.folder / RAW).read_text()
-    for breakage, complaint in (("raise RuntimeError('typo')", "typo"), ("import time; time.sleep(3600)", "10 s")):
-        edit(deployment, RAW, broken_by(breakage))
-        reload(deployment)
-        flights = location(deployment, "flights")
-        broken = {module["name"]: module["error"] for module in flights["modules"] if not module["ok"]}
-        assert complaint in broken["flights_location.raw"]
-        # What reads the broken module's assets by their names cannot be resolved anew, and says why.
-        assert "flights_location.raw" in broken["flights_location.marts"]
-        assert complaint in deployment.run("locations")
-        # Its assets keep their last good definitions, are shown with the error, and run on the version that has them.
-        assets = {asset["key"]: asset for asset in json.loads(deployment.run("assets", "--json"))["assets"]}
-        assert assets["raw/flights"]["load_error"]
-        assert not assets["route_health"]["load_error"]
-        materialize(deployment, "raw/airlines", "--mode", "all")
-        # All the others run too: of the same location, and of another one.
-        materialize(deployment, "delays or route_health", *DAYS, "--upstream")
-        (deployment.folder / RAW).write_text(good)
-        reload(deployment)
-        assert all(module["ok"] for module in location(deployment, "flights")["modules"])
+    edit(deployment, RAW, broken_by(breakage))
+    reload(deployment)
+    flights = location(deployment, "flights")
+    broken = {module["name"]: module["error"] for module in flights["modules"] if not module["ok"]}
+    assert complaint in broken["flights_location.raw"]
+    # What reads the broken module's assets by their names cannot be resolved anew, and says why.
+    assert "flights_location.raw" in broken["flights_location.marts"]
+    assert complaint in deployment.run("locations")
+    # Its assets keep their last good definitions, are shown with the error, and run on the version that has them.
+    assets = {asset["key"]: asset for asset in json.loads(deployment.run("assets", "--json"))["assets"]}
+    assert assets["raw/flights"]["load_error"]
+    assert not assets["route_health"]["load_error"]
+    materialize(deployment, "raw/airlines", "--mode", "all")
+    # All the others run too: of the same location, and of another one.
+    materialize(deployment, "delays or route_health", *DAYS, "--upstream")
+    (deployment.folder / RAW).write_text(good)
+    reload(deployment)
+    assert all(module["ok"] for module in location(deployment, "flights")["modules"])
 
 
 def test_only_changed_code_makes_stale_and_only_what_it_reaches(deployment: Deployed) -> None:

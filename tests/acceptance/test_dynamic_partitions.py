@@ -56,9 +56,7 @@ ODD = 'acme, "inc" / ../x'
 @pytest.fixture
 def shop(deploy: Deploy) -> Deployed:
     made = deploy({"partita.toml": CONFIG, "shop_assets.py": ASSETS})
-    made.start("scheduler")
-    made.start("code-server", "--location", "shop")
-    made.start("worker")
+    made.start("dev", "--no-reload")
     made.wait_serving()
     return made
 

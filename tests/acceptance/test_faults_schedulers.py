@@ -80,10 +80,10 @@ def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(["git", *arguments], cwd=REPO, capture_output=True, check=False)
 
 
-def test_an_old_and_a_new_scheduler_work_on_one_schema(deploy: Deploy, gate: Gate, old_build: Path) -> None:
+def test_an_old_and_a_new_scheduler_work_on_one_schema(deploy_empty: Deploy, gate: Gate, old_build: Path) -> None:
     """A rolling upgrade: the old ones run when the new one comes and brings the schema up to date; both go on."""
     path = os.pathsep.join(str(old_build / folder) for folder in FOLDERS)
-    deployment = deploy(project(lease_s=30), env={"GATE": str(gate.path)})
+    deployment = deploy_empty(project(lease_s=30), env={"GATE": str(gate.path)})
     new_env = dict(deployment.env)
     deployment.env["PYTHONPATH"] = path
     assert _revision_of(deployment) != schema.newest_revision(), "the old build is another one"

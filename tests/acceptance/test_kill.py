@@ -100,10 +100,10 @@ def test_a_killed_process_loses_and_doubles_nothing(flights: Deployed, flights_s
     pid = KILLS[kind](flights)
     flights.wait("the killed process is gone", partial(gone, pid))
     flights.wait("it was killed in the middle, not at the end", lambda: published(flights) < planned(flights))
-    flights.wait("the backfill ends", lambda: state(flights) != "running", timeout_s=150)
+    flights.wait("the backfill ends", lambda: state(flights) != "running")
     assert state(flights) == "success"
     # The eager consumer in the other location follows `delays`; it too must be complete and single.
-    flights.wait("consumers have followed", lambda: idle(flights), timeout_s=150)
+    flights.wait("consumers have followed", lambda: idle(flights))
     check_published_once(flights)
     check_figures(flights, flights_source, FIRST, last)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
-from .chromium import ARGS, find_chromium, need_built_ui
+from .chromium import opened
 from .conftest import Deploy
 
 pytestmark = pytest.mark.browser
@@ -31,36 +31,33 @@ def orders(context: Context) -> Relation:
 def letters(orders: Relation) -> Relation:
     return orders
 """
-PATIENCE_MS = 30_000
 
 
-def test_the_difference_is_looked_at_before_the_new_plan_is_launched(deploy: Deploy) -> None:
-    need_built_ui()
+def test_the_difference_is_looked_at_before_the_new_plan_is_launched(deploy: Deploy, browser: Browser) -> None:
     shop = deploy({"partita.toml": CONFIG, "shop_assets.py": ASSETS})
     shop.start("dev")
     shop.wait_serving()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGS)
-        page = browser.new_page(viewport={"width": 1440, "height": 900}, base_url=shop.api, reduced_motion="reduce")
-        page.set_default_timeout(PATIENCE_MS)
+    with opened(
+        browser, viewport={"width": 1440, "height": 900}, base_url=shop.api, reduced_motion="reduce"
+    ) as context:
+        page = context.new_page()
         page.goto("/plan?selection=letters&upstream=1&as=run")
         page.get_by_role("button", name="Preview plan").click()
         confirm = page.get_by_test_id("confirm-plan")
-        expect(confirm).to_have_text("Materialize 8 cells", timeout=PATIENCE_MS)
+        expect(confirm).to_have_text("Materialize 8 cells")
 
         shop.run("materialize", "orders", "--partitions", "Aachen, Berlin", "--yes")
         confirm.click()
         change = page.get_by_test_id("plan-change")
-        expect(change).to_contain_text("The plan changed since it was shown; nothing ran.", timeout=PATIENCE_MS)
+        expect(change).to_contain_text("The plan changed since it was shown; nothing ran.")
         rows = page.get_by_test_id("plan-changed")
         expect(rows).to_have_count(1)
         expect(rows).to_contain_text(re.compile("orders.*Aachen, Berlin.*−2.*dropped out"))
         assert shop.query("SELECT count(*) FROM run") == [(1,)]
         expect(confirm).to_have_text("Launch the new plan: 6 cells")
         page.reload()  # the view is in the address
-        expect(change).to_be_visible(timeout=PATIENCE_MS)
+        expect(change).to_be_visible()
 
         confirm.click()
         page.wait_for_url("**/runs/2")
-        browser.close()
     shop.wait("the letters are made", lambda: shop.query("SELECT state FROM run WHERE id = 2") == [("success",)])

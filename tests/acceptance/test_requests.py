@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from partita.core.runtime.deployed import Deployed
 
-from .chromium import ARGS, Watched, find_chromium, need_built_ui
+from .chromium import Watched, opened
 from .conftest import Deploy
 
 pytestmark = pytest.mark.browser
 
-PATIENCE_MS = 60_000
 CONFIG = """
 [[location]]
 name = "limit"
@@ -50,19 +48,9 @@ def model(context: Context) -> Output:
 @pytest.fixture
 def deployment(deploy: Deploy) -> Deployed:
     made = deploy({"partita.toml": CONFIG, "limit_assets.py": ASSETS})
-    for command in (("scheduler",), ("code-server", "--location", "limit"), ("worker",), ("api",)):
-        made.start(*command)
+    made.start("dev", "--no-reload")
     made.wait_serving()
     return made
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    need_built_ui()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(find_chromium()), args=ARGS)
-        yield browser
-        browser.close()
 
 
 def test_a_person_decides_about_what_is_above_the_limit(deployment: Deployed, browser: Browser) -> None:
@@ -78,14 +66,14 @@ def test_a_person_decides_about_what_is_above_the_limit(deployment: Deployed, br
 
 
 def approved_on_the_page(deployment: Deployed, browser: Browser) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context = opened(browser, viewport={"width": 1280, "height": 800})
     watched = Watched(context)
     page = watched.page(f"{deployment.api}/")
     need = page.get_by_text("automation asks for 5 cells of mart: approve or reject")
-    expect(need).to_be_visible(timeout=PATIENCE_MS)
+    expect(need).to_be_visible()
     need.click()
     held = page.get_by_test_id("held-request")
-    expect(held).to_contain_text("Materialize 5 cells of 1 asset: 5 missing", timeout=PATIENCE_MS)
+    expect(held).to_contain_text("Materialize 5 cells of 1 asset: 5 missing")
     expect(held.get_by_test_id("request-asset")).to_contain_text("2024-01-04..2024-01-08")
     if folder := os.environ.get("PARTITA_SCREENSHOTS"):
         for scheme in ("light", "dark"):
@@ -94,7 +82,7 @@ def approved_on_the_page(deployment: Deployed, browser: Browser) -> None:
     approve = held.get_by_test_id("approve-request")
     expect(approve).to_have_text("Approve and materialize 5 cells")
     approve.click()
-    expect(page.get_by_test_id("run-cells")).to_contain_text("of 5 cells", timeout=PATIENCE_MS)
+    expect(page.get_by_test_id("run-cells")).to_contain_text("of 5 cells")
     assert waiting(deployment) == []
     assert watched.complaints == []
     context.close()

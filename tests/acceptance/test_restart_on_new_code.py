@@ -29,7 +29,7 @@ def write(deployment: Deployed, name: str) -> None:
 
 
 def wait_active(deployment: Deployed, name: str) -> None:
-    deployment.wait(f"{name} is active", lambda: name in deployment.run("assets"), timeout_s=60)
+    deployment.wait(f"{name} is active", lambda: name in deployment.run("assets"))
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
@@ -57,7 +57,7 @@ def test_a_newer_server_takes_over_once_the_older_one_is_gone(deploy: Deploy) ->
     shop.wait("both have loaded", lambda: shop.log.read_text().count("serves version") == 2)
     shop.start("scheduler")
     said = "is not made active while another server has the active one"
-    shop.wait("the newer one is behind", lambda: said in shop.log.read_text(), timeout_s=60)
+    shop.wait("the newer one is behind", lambda: said in shop.log.read_text())
     assert "before" in shop.run("assets"), "which of two servers is met second must not decide (S-068)"
     shop.stop("older")
     wait_active(shop, "afterwards")

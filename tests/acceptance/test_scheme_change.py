@@ -8,12 +8,12 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from partita.core.runtime.deployed import Deployed
 from partita.sdk.io.lake import read_relation
 
-from .chromium import ARGS, find_chromium, need_built_ui
+from .chromium import opened
 from .conftest import Deploy
 
 pytestmark = pytest.mark.browser
@@ -39,21 +39,19 @@ def letters(orders: Relation) -> Relation:
     return orders.sql("select count(*) as n, min(slice) as first from self")
 """
 HOURLY = DAILY.replace('slices = Daily("2026-03-01"', 'slices = Hourly("2026-03-01"')
-PATIENCE_MS = 30_000
 
 
-def test_days_become_hours_and_days_again(deploy: Deploy) -> None:
-    need_built_ui()
+def test_days_become_hours_and_days_again(deploy: Deploy, browser: Browser) -> None:
     shop = deploy({"partita.toml": CONFIG, "shop_assets.py": DAILY})
     shop.start("dev")
     shop.wait_serving()
     shop.run("materialize", "orders", "--partitions", "2026-03-01..2026-03-02", "--yes")
     days = held(shop)
     assert sorted(days) == ["2026-03-01", "2026-03-02"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGS)
-        page = browser.new_page(viewport={"width": 1440, "height": 900}, base_url=shop.api, reduced_motion="reduce")
-        page.set_default_timeout(PATIENCE_MS)
+    with opened(
+        browser, viewport={"width": 1440, "height": 900}, base_url=shop.api, reduced_motion="reduce"
+    ) as context:
+        page = context.new_page()
 
         activate(shop, HOURLY)
         assert held(shop) == {}
@@ -83,11 +81,10 @@ def test_days_become_hours_and_days_again(deploy: Deploy) -> None:
         offered(page, keep=(2, 0, 0, 0, 1), derive=(2, 0, 1, 0, 0), restart=(0, 0, 0, 2, 3))
         page.reload()  # the choice is in the address
         confirm = page.get_by_test_id("confirm-scheme")
-        expect(confirm).to_have_text("Derive 1 cell", timeout=PATIENCE_MS)
+        expect(confirm).to_have_text("Derive 1 cell")
         assert held(shop) == days, "nothing happened before it was confirmed"
         confirm.click()
-        expect(line).to_contain_text("Done: 2 kept, 1 derived of 24", timeout=PATIENCE_MS)
-        browser.close()
+        expect(line).to_contain_text("Done: 2 kept, 1 derived of 24")
 
     assert sorted(held(shop)) == ["2026-03-01", "2026-03-02", "2026-03-03"]
     assert {key: version for key, version in held(shop).items() if key in days} == days
@@ -112,7 +109,7 @@ def offered(page: Page, **choices: tuple[int, int, int, int, int]) -> None:
     """Stay, come back, derived, set aside, missing after."""
     for choice, counts in choices.items():
         row = page.locator(f'[data-testid=scheme-option][data-choice="{choice}"]')
-        expect(row.locator("td.num")).to_have_text([re.compile(f"^{n}$") for n in counts], timeout=PATIENCE_MS)
+        expect(row.locator("td.num")).to_have_text([re.compile(f"^{n}$") for n in counts])
 
 
 def activate(shop: Deployed, text: str) -> None:

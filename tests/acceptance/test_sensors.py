@@ -104,8 +104,7 @@ def test_each_kind_asks_while_a_slow_one_is_under_way(deploy: Deploy, folder: Pa
     for key in ("p03", "p07"):
         (folder / f"{key}.done").touch()
     shop = deploy({"partita.toml": TOML, "assets.py": ASSETS.format(folder=str(folder))})
-    for command in (("scheduler",), ("code-server", "--location", "shop"), ("worker",), ("triggerer",)):
-        shop.start(*command)
+    shop.start("dev", "--no-reload")
     shop.wait_serving()
     shop.wait("the slow one is under way", (folder / "slow").exists)
 

@@ -42,9 +42,7 @@ def careless(context: Context) -> dict[str, Relation]:
 @pytest.fixture(scope="module")
 def shop(deploy_shared: Deploy) -> Deployed:
     made = deploy_shared({"partita.toml": CONFIG, "shop_assets.py": ASSETS})
-    made.start("scheduler")
-    made.start("code-server", "--location", "shop")
-    made.start("worker")
+    made.start("dev", "--no-reload")
     made.wait_serving()
     return made
 

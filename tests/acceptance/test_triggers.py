@@ -91,7 +91,7 @@ class Flaky(Trigger):
         raise ConnectionError("no such luck")
 
 
-@asset(io=None, wait_for=Flaky().within("3s"), retries=RetryPolicy(1000, delay="0.2s"))
+@asset(io=None, wait_for=Flaky().within("15s"), retries=RetryPolicy(1000, delay="0.2s"))
 def hopeless() -> Output:
     return Output()
 
@@ -129,7 +129,8 @@ def warehouse(shared_scratch: Path) -> Iterator[EmbeddedPostgres]:
 
 @pytest.fixture(scope="module")
 def shop(deploy_shared: Deploy, shared_scratch: Path, site: Site, store: str, warehouse: EmbeddedPostgres) -> Deployed:
-    """For all tests: each waits for steps of its own."""
+    """For all tests: each waits for steps of its own. The last one looks at what is launched here, whose time is up by then:
+    long enough for it to fail more than once on a machine that is slow."""
     folder = shared_scratch / "out"
     folder.mkdir()
     credentials = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
@@ -137,9 +138,9 @@ def shop(deploy_shared: Deploy, shared_scratch: Path, site: Site, store: str, wa
         {"partita.toml": TOML, "assets.py": ASSETS.format(folder=str(folder), site=site.url, store=store)},
         env={"WAREHOUSE_DSN": warehouse.url, **credentials},
     )
-    for command in (("scheduler",), ("code-server", "--location", "shop"), ("worker",), ("triggerer",)):
-        deployment.start(*command)
+    deployment.start("dev", "--no-reload")
     deployment.wait_serving()
+    launch(deployment, "hopeless")
     return deployment
 
 
@@ -213,12 +214,11 @@ def test_a_job_elsewhere_that_fails_is_begun_again_by_the_retry(shop: Deployed, 
 
 def test_the_deadline_of_one_that_always_breaks_counts_over_its_retries(shop: Deployed) -> None:
     """S-173: a thousand retries are left, and the time is up."""
-    launch(shop, "hopeless")
-    shop.wait("it has failed", lambda: state(shop, "hopeless") == "failed", timeout_s=120)
+    shop.wait("it has failed", lambda: state(shop, "hopeless") == "failed")
     ((error, failures, stints),) = shop.query(
         "SELECT t.error, t.user_failures, w.stint FROM task t JOIN wait w ON w.task_id = t.id WHERE t.step = 'hopeless'"
     )
-    assert "it waited 3 s since" in error
+    assert "it waited 15 s since" in error
     assert "its deadline has passed" in error
     assert 1 <= failures < 1000
     assert stints == failures + 1

@@ -213,7 +213,9 @@ def test_three_thousand_waits_move_within_the_lease(shop: Deployed) -> None:
     taken_over_by("two")
     shop.processes["two"].send_signal(signal.SIGSTOP)
     taken_over_by("three")
-    known = len(shop.query("SELECT 1 FROM triggerer"))
-    shop.processes["two"].send_signal(signal.SIGCONT)
-    shop.wait("it came back under another name", lambda: len(shop.query("SELECT 1 FROM triggerer")) == known + 1)
-    assert watched(shop, run_id) == 3000
+    sleeper = shop.processes["two"]
+    live = "SELECT count(*) FROM triggerer WHERE pid = %s AND state = 'live'"
+    assert shop.query(live, sleeper.pid) == [(0,)]
+    sleeper.send_signal(signal.SIGCONT)
+    shop.wait("it came back under another name", lambda: shop.query(live, sleeper.pid) == [(1,)])
+    shop.wait("all are watched still", lambda: watched(shop, run_id) == 3000)

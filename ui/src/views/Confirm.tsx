@@ -86,6 +86,7 @@ export function Confirm({
           className={`btn small ${danger ? "danger" : "primary"}`}
           data-testid={`confirm-${testid}`}
           aria-busy={doing.isPending || sentence === null}
+          aria-disabled={sentence === null} // what is done is what was shown
           disabled={missing}
           data-tip={missing ? "Say why first: it is read later" : undefined}
           // biome-ignore lint/a11y/noAutofocus: the question appeared because of a press; focus stays where the hand is

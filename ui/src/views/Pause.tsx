@@ -98,6 +98,7 @@ function Confirm({ verb, selection, label, onClose }: ConfirmProps) {
         className={`btn small ${verb === "pause" ? "danger" : "primary"}`}
         data-testid={`confirm-${verb}`}
         aria-busy={change.isPending || preview.isPending}
+        aria-disabled={!shown} // what is done is what was shown
         // biome-ignore lint/a11y/noAutofocus: the question appeared because of a press; focus stays where the hand is
         autoFocus
       >

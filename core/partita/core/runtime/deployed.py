@@ -15,9 +15,11 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.request import urlopen
 
 import psycopg
 
@@ -26,8 +28,10 @@ from partita.core.embedded import EmbeddedPostgres
 from partita.core.runtime.stopping import STOP_WITH_PARENT
 
 _POLL_S = 0.05
+_ANSWER_S = 10.0
 _STOP_S = 40.0
 _TAIL_LINES = 40
+_WITH_API = ("dev", "api")
 _PORTS_FROM, _PORTS_TO = 20_000, 32_000
 
 
@@ -51,6 +55,7 @@ class Deployed:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.config.home.mkdir(parents=True, exist_ok=True)
         self.log = self.config.home / "deployed.log"
+        self._has_api = False
         self._log_from = self.log.stat().st_size if self.log.exists() else 0
 
     def __enter__(self) -> Self:
@@ -72,6 +77,7 @@ class Deployed:
                 start_new_session=True,  # Ctrl-C is for whoever drives: it stops the processes once, in order
             )  # fmt: skip
         self.processes[name or command[0]] = process
+        self._has_api = self._has_api or command[0] in _WITH_API
         return process
 
     def complete(self, *command: str) -> subprocess.CompletedProcess[str]:
@@ -120,7 +126,7 @@ class Deployed:
 
     # ------------------------------------------------------------------ what they bring about
 
-    def wait(self, what: str, condition: Callable[[], bool], *, timeout_s: float = 180.0) -> None:
+    def wait(self, what: str, condition: Callable[[], bool], *, timeout_s: float = 240.0) -> None:
         """Until `condition` holds. There is no event for "the database holds ...", so it is asked again and again."""
         deadline = time.monotonic() + timeout_s
         while True:
@@ -136,12 +142,19 @@ class Deployed:
             time.sleep(_POLL_S)
 
     def wait_serving(self) -> None:
-        """Until every configured location serves an active version (broken modules allowed)."""
+        """Until every configured location serves an active version (broken modules allowed), and the API answers if one was
+        started."""
         wanted = len(self.config.locations)
         self.wait(
             "all code locations serve",
             lambda: self.query("SELECT count(*) FROM location WHERE active_snapshot_id IS NOT NULL") == [(wanted,)],
         )
+        if self._has_api:
+            self.wait("the API answers", self._answers)
+
+    def _answers(self) -> bool:
+        with urlopen(f"{self.api}/healthz", timeout=_ANSWER_S) as answer:
+            return bool(answer.status == HTTPStatus.OK)
 
     @property
     def database_url(self) -> str:
