@@ -66,6 +66,9 @@ class Pages:
     def pools(self, names: Collection[str]) -> Mapping[str, PoolLoad]:
         return {}
 
+    def served_queues(self) -> Collection[str]:
+        return ()
+
     def capacity(self) -> int:
         return 0
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.simulation.crashing import Crash
 from tests.simulation.faults import ProcessStore, unbroken
-from tests.simulation.house import ASSETS, PARTITIONS, VERSIONS
+from tests.simulation.house import ASSETS, GPU, ON_GPU, PARTITIONS, VERSIONS
 from tests.unit.duties.duty_world import cell, gate, plan_of, step
 
 from partita.assets.wait_specs import APPROVAL_TRIGGER
@@ -120,6 +120,7 @@ class Deeds:
             critical_path=self._random.randint(1, 2),
             waits=self._waits(),
             conditional=self._random.random() < 0.3,
+            queue=GPU if asset in ON_GPU and self._story.theme == "queues" else "default",
         )
 
     def _waits(self) -> tuple[LaunchWait, ...]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from tests.simulation.invariants import Row, Tables
 
+from partita.assets.queues import ALL_QUEUES
 from partita.core.store.encode import pool_set_of
 
 _A_STEP_OF_PRIORITY_S = 60
@@ -121,21 +122,22 @@ def _no_overtaking(before: Tables, after: Tables) -> None:
     admitted, now = _admitted(before, after)
     if not admitted:
         return
-    waiting = _waiting(before)
+    waiting = _waiting(before, now)
     sure = [row for row in waiting if row["id"] in admitted or now[row["id"]]["reason"] is not None]
     sure = _together(sure, {name for row in sure if row["id"] in admitted for name, _ in uses(row)})
-    sets = {row["pool_set"] for row in sure}
+    sets = {(row["pool_set"], row["queue"]) for row in sure}
     wrong = [
         _first_wrong(_line(before, counted), sure, admitted)
-        for counted in (waiting, sure, [row for row in waiting if row["pool_set"] in sets])
+        for counted in (waiting, sure, [row for row in waiting if (row["pool_set"], row["queue"]) in sets])
     ]
     assert None in wrong, wrong[0]
 
 
-def _waiting(tables: Tables) -> list[Row]:
-    """Who stands in line: nobody whose pool is paused."""
+def _waiting(tables: Tables, now: Mapping[int, Row]) -> list[Row]:
+    """Who stands in line: nobody whose pool is paused, nobody who was told that no worker takes it."""
     shut = {row["name"] for row in tables["pool"] if row["paused_by"] is not None}
     found = [row for row in tables["task"] if row["state"] == "scheduled" and row["kind"] == "step"]
+    found = [row for row in found if now[row["id"]]["reason"] != "no_worker"]
     return _with_priorities(tables, [row for row in found if not any(name in shut for name, _ in uses(row))])
 
 
@@ -165,12 +167,12 @@ def _line(tables: Tables, waiting: Sequence[Row]) -> Line:
 
 def _first_wrong(line: Line, sure: Iterable[Row], admitted: set[int]) -> str | None:
     left, to_come = list(sure), set(admitted)
-    blocked: set[tuple[str, Party]] = set()
+    blocked: set[tuple[str, str, Party]] = set()
     while to_come:
         row = min(left, key=lambda row: (line.standing(row), place(row)))
         left.remove(row)
-        queue = (row["pool_set"], party(row))
-        fits = queue not in blocked and line.may_take(row)
+        own = (row["pool_set"], row["queue"], party(row))
+        fits = own not in blocked and line.may_take(row)
         if row["id"] in to_come:
             if not fits:
                 return f"task {row['id']} took {row['pool_set']} before {line.reserved or 'its lane was due it'}"
@@ -179,7 +181,7 @@ def _first_wrong(line: Line, sure: Iterable[Row], admitted: set[int]) -> str | N
             continue
         if fits:
             return f"task {row['id']} could start, and was passed over for {sorted(to_come)}"
-        blocked.add(queue)
+        blocked.add(own)
         line.reserve(row)
     return None
 
@@ -193,7 +195,7 @@ def _bounded(before: Tables, after: Tables) -> None:
     admitted, now = _admitted(before, after)
     if not admitted or any(row["reserved"] for row in before["lane"]):
         return
-    waiting = _waiting(before)
+    waiting = _waiting(before, now)
     sure = [row for row in waiting if row["id"] in admitted or now[row["id"]]["reason"] is not None]
     put_off = [_put_off(_line(before, counted), waiting, admitted, now) for counted in (waiting, sure)]
     assert None in put_off, put_off[0]
@@ -228,6 +230,8 @@ def _started_in_line(before: Tables, after: Tables) -> None:
     workers = {now[row["id"]]["worker_id"] for row in started}
     if len(workers) != 1:
         return  # nobody, or not a claim
+    served = {queue for row in after["worker"] if row["id"] in workers for queue in row["queues"]}
+    queued = [row for row in queued if {row["queue"], ALL_QUEUES} & served or now[row["id"]]["state"] != "queued"]
     taken = {row["id"] for row in queued if now[row["id"]]["state"] != "queued"}
     pins = {(row["location_id"], row["snapshot_id"]) for row in queued if row["id"] in taken}
     others = {(row["location_id"], row["snapshot_id"]) for row in queued} - pins

@@ -25,6 +25,10 @@ RULES = (
 )
 ROUTING = Routing(RULES, link="https://partita.example.com", environ={})
 TARGETS = {rule.name: {f"alert:{rule.name}#{n}" for n in range(1, len(rule.to) + 1)} for rule in RULES}
+GPU = "gpu"
+ON_GPU = frozenset({9, 10, 11, 12})
+"""The assets of which the steps are the GPU workers', in stories that have such."""
+QUEUES = ("default", GPU)
 SHUT_FOR_PAUSE = "!paused:"
 """How the names of pools begin that stand for a paused asset."""
 

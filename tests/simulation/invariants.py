@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.simulation.brute_force import BAD
 
+from partita.assets.queues import ALL_QUEUES
 from partita.core.decide.pause import is_pause
 from partita.core.store.encode import pool_set_of
 from partita.core.store.values import PoolUse, TaskState, waits_for
@@ -70,10 +71,21 @@ def _kind(up: Row, task: Row) -> str:
 
 
 # Stuck in scheduled means limits, stuck in queued means workers (S-151). None: nothing keeps it, or nobody has looked yet.
-_LIMITS = (None, "pool_full", "lane", "paused", "backfill_cap", "run_cap", "asset_cap", "location_cap", "running_cap")
+_LIMITS = (
+    None,
+    "pool_full",
+    "lane",
+    "paused",
+    "backfill_cap",
+    "run_cap",
+    "asset_cap",
+    "location_cap",
+    "running_cap",
+    "no_worker",
+)
 _REASONS_OF = {
     "none": ("upstream", "blocked_by_past"),
-    "scheduled": _LIMITS,
+    "scheduled": (*_LIMITS, "no_worker"),  # the last of its queue while others are alive: it is not admitted
     "queued": (None, "no_server", "version_gone", "no_worker", "workers_busy"),
     "up_for_retry": ("retry_at", "version_gone", "no_server"),
     "deferred": ("waiting_for",),
@@ -152,6 +164,14 @@ def check_attempts(tables: Tables) -> None:
     assert set(live) == {(row["id"], row["attempt_id"]) for row in tables["task"] if row["state"] == "running"}
 
 
+def check_queues(tables: Tables) -> None:
+    """A worker runs tasks of its queues only (S-148)."""
+    served = {row["id"]: set(row["queues"]) for row in tables["worker"]}
+    for row in tables["task"]:
+        if row["state"] == "running" and row["worker_id"] in served:
+            assert {row["queue"], ALL_QUEUES} & served[row["worker_id"]], f"task {row['id']} of {row['queue']}"
+
+
 def check_tallies(tables: Tables) -> None:
     """Folded and not yet folded tallies together count exactly the terminal tasks; one that found keys counts when its run has
     heard of it, and of a run that retention is at there are fewer tasks."""
@@ -181,6 +201,7 @@ LAWS: dict[str, Callable[[Tables], None]] = {
     "pools and caps hold": check_pools,
     "one owner per cell": check_owners,
     "one live attempt a task": check_attempts,
+    "a worker runs tasks of its queues": check_queues,
     "tallies equal tasks": check_tallies,
 }
 

@@ -15,12 +15,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.simulation.fairness import FAIRNESS
+from tests.simulation.house import QUEUES
 from tests.simulation.invariants import LAWS, TERMINAL, Row, Tables, slots_held
 from tests.simulation.moves_by_hand import BY_HAND
 from tests.simulation.moves_of_alerts import ALERTS, claimed_notice
 from tests.simulation.moves_of_waits import WAITS, ends_of_waits
 from tests.simulation.seen import By, History, Law, Seen
 
+from partita.assets.queues import ALL_QUEUES
 from partita.core.duties.values import LEASE_S
 from partita.core.store.encode import pool_set_of
 from partita.core.store.memory import MemoryStore
@@ -75,6 +77,7 @@ class Watch:
         self.history = history or History()
         self.up_s = 0.0  # how long the database has answered
         self.steps = 0
+        self._without: dict[str, datetime] = {}  # queues that no live worker serves while others live, and since when
         self.aside = 0  # tasks that gave their slots back because nobody could run them
         self._last: dict[str, dict[Any, Row]] = {}
         self.before: Tables = {name: [] for name in TABLES}
@@ -113,6 +116,7 @@ class Watch:
         after = dict(self.before) | {name: tables[name].sorted_rows() for name in moved}
         before, self.before = self.before, after
         self._check("a live lease is not judged", lambda: self._leases(before, after))
+        self._check("what no worker takes is not admitted", lambda: self._unserved(before, after))
         if moved <= _QUIET:
             return
         seen = Seen(self._clock(), self.by, self.history)
@@ -166,6 +170,24 @@ class Watch:
             silent_s = self.up_s - self.history.heard[row["id"]]
             assert silent_s >= LEASE_S - 1e-6, f"{row['id']} is gone after {silent_s:.0f} s of silence"
 
+    def _unserved(self, before: Tables, after: Tables) -> None:
+        """A queue that none of the live workers has served since an earlier instant: whoever admits knows of it."""
+        now = self._clock()
+        without = {queue for queue in QUEUES if all(_has_no_worker(one, queue, now) for one in (before, after))}
+        self._without = {queue: min(self._without.get(queue, now), now) for queue in without}
+        were = {row["id"]: row["state"] for row in before["task"]}
+        for row in after["task"] if any(since < now for since in self._without.values()) else ():
+            if row["state"] == "queued" and were.get(row["id"]) == "scheduled":
+                since = self._without.get(row["queue"], now)
+                assert since == now, f"task {row['id']} of {row['queue']}, which has no worker since {since}"
+
+    def kept_from_others(self) -> list[str]:
+        """Tasks that are queued and that none of the live workers takes."""
+        now = self._clock()
+        without = {queue for queue in QUEUES if _has_no_worker(self.before, queue, now)}
+        queued = [row for row in self.before["task"] if row["state"] == "queued" and row["queue"] in without]
+        return [f"task {row['id']} of {row['queue']} is queued" for row in queued]
+
     def _counts(self, after: Tables) -> None:
         for row in after["task"]:
             if row["state"] not in TERMINAL:
@@ -212,6 +234,12 @@ class Watch:
             started = Counter(row["run_id"] for row in after["attempt"])
             for run_id, attempts in self.history.cancelled_runs.items():
                 assert started[run_id] <= attempts, f"run {run_id}"
+
+
+def _has_no_worker(tables: Tables, queue: str, now: datetime) -> bool:
+    """Others are alive, and none of them serves it."""
+    live = [set(row["queues"]) for row in tables["worker"] if row["state"] == "live" and row["lease_expires_at"] > now]
+    return bool(live) and not any({queue, ALL_QUEUES} & queues for queues in live)
 
 
 def _asks_again(event: Row, task_id: int) -> bool:

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from tests.simulation.house import QUEUES
 from tests.simulation.mutant import Patch, mutant
+from tests.simulation.story import WITH_QUEUES
 
 from partita.core.decide import admit as admit_decider
+from partita.core.decide import queues as queues_decider
+from partita.core.decide import reasons as reasons_decider
 from partita.core.decide import shares
 from partita.core.decide.transitions import HOLDS_SLOTS
 from partita.core.duties import admit as admit_duty
@@ -17,7 +21,7 @@ from partita.core.duties import claim as claim_duty
 from partita.core.duties import launch as launch_duty
 from partita.core.duties import launch_rows, run_limits
 from partita.core.store.memory.store import MemoryTx
-from partita.core.store.values import Party, Task, TaskId
+from partita.core.store.values import Party, Task, TaskId, Worker
 
 # ---------------------------------------------------------------------------------------------- admission and slots
 
@@ -172,6 +176,30 @@ def _(patch: Patch) -> None:
 @mutant("a worker starts what was queued first")
 def _(patch: Patch) -> None:
     patch.setattr(claim_duty, "choose", lambda tasks, running, lanes, limit: sorted(tasks, key=_by_queued)[:limit])
+
+
+# ---------------------------------------------------------------------------------------------- queues of workers
+
+
+@mutant("a claim takes what is queued for any worker", theme=WITH_QUEUES)
+def _(patch: Patch) -> None:
+    right = MemoryTx.lock_queued_skip
+    patch.setattr(MemoryTx, "lock_queued_skip", lambda tx, pins, limit, queues=(): right(tx, pins, limit, QUEUES))
+
+
+@mutant("admission does not ask who works", theme=WITH_QUEUES)
+def _(patch: Patch) -> None:
+    patch.setattr(queues_decider.Served, "nobody_takes", lambda served, queue: None)
+
+
+@mutant("slots are kept for a worker that does not come", theme=WITH_QUEUES)
+def _(patch: Patch) -> None:
+    patch.setattr(reasons_decider, "_waited_out", lambda task, cause, now: False)
+
+
+@mutant("a worker of another queue counts", theme=WITH_QUEUES)
+def _(patch: Patch) -> None:
+    patch.setattr(Worker, "serves", lambda worker, queue: True)
 
 
 def _by_queued(task: Task) -> tuple[Any, int]:

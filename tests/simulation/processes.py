@@ -14,9 +14,11 @@ from random import Random
 from typing import Protocol
 
 from tests.simulation.faults import Hub, Network, ProcessStore, Site, unbroken
+from tests.simulation.house import QUEUES
 from tests.simulation.moves import RENEW_S, Watch
 from tests.unit.duties.duty_world import Definitions, no_log, plan_of, report, step
 
+from partita.assets.queues import ALL_QUEUES, DEFAULT_QUEUE
 from partita.assets.wait_specs import APPROVAL_TRIGGER
 from partita.core.automation.evaluating import Begun, Broke, Came
 from partita.core.automation.values import ActiveCatalog
@@ -128,9 +130,10 @@ class _Attempt:
 class WorkerProcess(Process):
     """A process has a new id in each life (now and then an old one: people may name workers)."""
 
-    def __init__(self, around: Around, name: str, capacity: int) -> None:
+    def __init__(self, around: Around, name: str, capacity: int, queues: Sequence[str] = (DEFAULT_QUEUE,)) -> None:
         super().__init__(around, name)
         self.capacity = capacity
+        self.queues = queues
         self.stopping = False
         self._lives = 0
         self.id = WorkerId("")
@@ -171,7 +174,7 @@ class WorkerProcess(Process):
         new = WorkerId(f"{self.name}.{self._lives}")
         self.around.say(self.name, f"registers as {new}")
         self.around.watch.history.heard.setdefault(new, self.around.watch.up_s)  # also when it never hears that it was
-        swept = unbroken(lambda: register(self.store, new, host="h", pid=1, capacity=self.capacity))
+        swept = unbroken(lambda: register(self.store, new, host="h", pid=1, capacity=self.capacity, queues=self.queues))
         self.id = new
         self._heard()
         self.hub.wake(swept.channels)
@@ -215,7 +218,8 @@ class WorkerProcess(Process):
         if free <= 0:
             return
         resolve = self.around.definitions.resolve
-        claims = unbroken(lambda: claim(self.store, self.id, self.around.served(), free, resolve, no_log))
+        ours = QUEUES if ALL_QUEUES in self.queues else self.queues
+        claims = unbroken(lambda: claim(self.store, self.id, self.around.served(), free, resolve, no_log, queues=ours))
         self.hub.wake(claims.channels)
         if not claims.live:
             self._lease_lost()

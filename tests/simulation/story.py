@@ -19,7 +19,7 @@ from tests.simulation.crashing import Crash
 from tests.simulation.deeds import CAPS, LANES, POOLS, Deeds
 from tests.simulation.ending import check_end, still_to_do
 from tests.simulation.faults import Network, Site
-from tests.simulation.house import ASSETS, CATALOGS, VERSIONS, settle_in
+from tests.simulation.house import ASSETS, CATALOGS, GPU, VERSIONS, settle_in
 from tests.simulation.moves import THE_LAWS, Broken, Watch
 from tests.simulation.people import PersonProcess
 from tests.simulation.processes import (
@@ -36,6 +36,7 @@ from tests.simulation.triggerers import TriggererProcess, answer_of, evaluate_on
 from tests.simulation.troubles import Troubles
 from tests.unit.duties.duty_world import LOCATION, Clock, Definitions
 
+from partita.assets.queues import ALL_QUEUES
 from partita.core.automation.evaluating import Begun, Broke, Came
 from partita.core.automation.values import ActiveCatalog
 from partita.core.decide.waits import Fired
@@ -49,6 +50,8 @@ THEMES = ("everything", "everything", "waits", "hands", "crowd", "clocks", "stan
 """What there is more of in a story than usual: what is rare would need many seeds else."""
 
 
+WITH_QUEUES = "queues"
+"""The theme of some stories in which workers serve different queues."""
 _CALM_S = 900  # in which everything has to end once the faults are over
 _LASTING_S = 1e8
 _LOGS = [
@@ -114,7 +117,7 @@ class Story:
         for n in range(schedulers):
             self._enter(f"scheduler{n}", SchedulerProcess)
         for n in range(self.random.randint(1, 3)):
-            self._enter(f"worker{n}", partial(WorkerProcess, capacity=self.random.randint(1, 4)))
+            self._enter(f"worker{n}", self.a_worker(first=n == 0))
         self._enter("consumer", ConsumerProcess)
         for n in range(self.random.randint(1, 2)):
             self._enter(f"triggerer{n}", TriggererProcess)
@@ -125,6 +128,14 @@ class Story:
     def _enter(self, name: str, make: Callable[[Around, str], Process]) -> None:
         self._makers[name] = lambda: make(self, name)
         self.processes[name] = self._makers[name]()
+
+    def a_worker(self, *, first: bool = False) -> Callable[[Around, str], Process]:
+        """The first one serves the default queue."""
+        make = partial(WorkerProcess, capacity=self.random.randint(1, 4))
+        if self.theme != WITH_QUEUES:
+            return make
+        served = [("default",), ("default",), ("default", GPU), *([] if first else [(GPU,)])]
+        return partial(make, queues=self.random.choice(served))
 
     def add_worker(self, make: Callable[[Around, str], Process]) -> None:
         self._enter(f"worker{len(self._makers)}", make)
@@ -247,6 +258,9 @@ class Story:
             self.deeds.set_lane(Lane(name, 1))  # no part is kept from a task that wants a whole pool
         for process in self.processes.values():
             process.asleep_until = 0.0
+        if self.theme == WITH_QUEUES:
+            self._until("what no worker takes gives its slots back", self.watch.kept_from_others)
+            self.add_worker(partial(WorkerProcess, capacity=2, queues=(ALL_QUEUES,)))
         evaluate_once_more(self.memory, self._until)
         self.watch.look()
         self._until(
@@ -266,7 +280,7 @@ class Story:
 
 def tell(seed: int, steps: int = STEPS, *, theme: str | None = None, trace: bool = False) -> Story:
     """One story from its beginning to its checked end."""
-    story = Story(seed, theme=theme, trace=trace)
+    story = Story(seed, theme=theme or (WITH_QUEUES if seed % 9 == 8 else None), trace=trace)
     told(story, steps)
     return story
 

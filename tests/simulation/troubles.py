@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tests.simulation.faults import ProcessStore, unbroken
@@ -120,4 +119,4 @@ class Troubles:
         if len(workers) > 1:
             worker = self._random.choice(workers)
             worker.stopping = True
-            self._story.add_worker(partial(WorkerProcess, capacity=self._random.randint(1, 4)))
+            self._story.add_worker(self._story.a_worker())

@@ -1,4 +1,5 @@
-"""A preview warns of a large launch that works on something outside without a limit (S-150)."""
+"""A preview warns of a large launch that works on something outside without a limit (S-150), and of tasks that no worker takes
+(S-148)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from partita.assets import Daily
-from partita.core.planner import PoolLoad, render_text, warnings_of
+from partita.core.planner import PoolLoad, decode_plan, encode_plan, render_text, warnings_of
 
 DAYS = Daily("2024-01-01", end="2024-04-01")
 AS_OF = datetime(2024, 5, 1, tzinfo=UTC)
@@ -52,3 +53,33 @@ def test_it_says_how_many_would_run_at_once_unless_the_launch_has_a_limit(world:
     )
     assert "warning: 91 tasks" in render_text(found, made.catalog, width=200)
     assert "warning:" not in render_text(found, made.catalog, width=200, limited=True)
+
+
+@pytest.mark.parametrize(
+    ("served", "said"),
+    [
+        (("default",), ["gpu"]),
+        (("gpu",), ["default"]),
+        ((), ["gpu"]),  # that no worker at all is alive is told of everything, elsewhere
+        (("default", "gpu"), []),
+        (("*",), []),
+    ],
+)
+def test_a_queue_that_no_worker_serves_is_named(
+    world: Any, asset_of: Any, served: tuple[str, ...], said: list[str]
+) -> None:
+    made = world([asset_of("orders", DAYS), asset_of("model", DAYS, queue="gpu")], as_of=AS_OF)
+    made.cells.queues = served
+    found = made.plan()
+    assert [one.queue for one in warnings_of(found, made.catalog) if one.queue] == said
+    assert decode_plan(encode_plan(found)).unserved == found.unserved
+
+
+def test_it_says_which_worker_to_start_also_where_the_launch_is_limited(world: Any, asset_of: Any) -> None:
+    made = world([asset_of("orders", DAYS), asset_of("model", DAYS, queue="gpu")], as_of=AS_OF)
+    made.cells.queues = ("default",)
+    told = render_text(made.plan(), made.catalog, width=200, limited=True)
+    assert (
+        "warning: 91 tasks of model need a worker of queue gpu, and none is alive. Start one: partita worker --queues gpu."
+        in told
+    )

@@ -4598,13 +4598,16 @@ export interface components {
         };
         /**
          * PlanWarning
-         * @description What to know before launching; it holds nothing back. `resource` is the class that is used, "" for none.
+         * @description What to know before launching; it holds nothing back. `resource` is the class that is used, "" for none; `queue` the queue
+         *     that no live worker serves, "" where it is about something else. `fix` is a sentence of its own.
          */
         PlanWarning: {
             /** Assets */
             assets: string[];
             /** Fix */
             fix: string;
+            /** Queue */
+            queue: string;
             /** Resource */
             resource: string;
             /** Tasks */
@@ -5375,6 +5378,8 @@ export interface components {
             duties: components["schemas"]["DutyView"][];
             /** Version */
             version: string;
+            /** Workers */
+            workers: components["schemas"]["WorkerView"][];
         };
         /**
          * TakenEvent
@@ -5608,6 +5613,31 @@ export interface components {
             /** Sentence */
             sentence: string;
             state: components["schemas"]["CellState"];
+        };
+        /**
+         * WorkerView
+         * @description A worker that has not been given up. `queues`: whose tasks it runs, `*` for all; `running` of its `capacity` attempts.
+         */
+        WorkerView: {
+            /** Capacity */
+            capacity: number;
+            /** Host */
+            host: string;
+            /** Id */
+            id: string;
+            /** Live */
+            live: boolean;
+            /** Pid */
+            pid: number;
+            /** Queues */
+            queues: string[];
+            /** Running */
+            running: number;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
         };
     };
     responses: never;

@@ -110,7 +110,7 @@ export function LaunchPanel({ plan, search, onChange, onChanged, changed, error 
           />
         </label>
       )}
-      {!maxActive && <Warnings plan={plan} />}
+      <Warnings plan={plan} limited={Boolean(maxActive)} />
       {plan.nothing_to_do ? (
         <Nothing plan={plan} search={search} onChange={onChange} />
       ) : expired ? (

@@ -30,6 +30,7 @@ export function System() {
           {(value) => (
             <>
               <Components list={value.components} />
+              <Workers list={value.workers} />
               <Duties list={value.duties} />
             </>
           )}
@@ -85,6 +86,52 @@ function Components({ list }: { list: SystemStatus["components"] }) {
           ))}
         </tbody>
       </table>
+    </section>
+  );
+}
+
+function Workers({ list }: { list: SystemStatus["workers"] }) {
+  return (
+    <section className="section">
+      <header>
+        <h2>Workers</h2>
+        <span className="quiet">Each runs the tasks of its queues; a queue that none of them serves waits.</span>
+      </header>
+      {list.length === 0 ? (
+        <p className="quiet">No worker is alive. Is `partita worker` running?</p>
+      ) : (
+        <table className="table">
+          <thead>
+            <tr>
+              <th>Worker</th>
+              <th>Queues</th>
+              <th>State</th>
+              <th className="num">Running</th>
+              <th>Since</th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.map((worker) => (
+              <tr key={worker.id} data-testid="worker-row">
+                <td className="mono">{worker.id}</td>
+                <td>{worker.queues.map((queue) => (queue === "*" ? "all" : queue)).join(", ")}</td>
+                <td>
+                  <span className="chip">
+                    <StateGlyph state={lookOf(worker.live ? "alive" : "down")} />
+                    {worker.live ? "alive" : "gone"}
+                  </span>
+                </td>
+                <td className="num">
+                  {worker.running} of {worker.capacity}
+                </td>
+                <td>
+                  <Time at={worker.started_at} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
     </section>
   );
 }

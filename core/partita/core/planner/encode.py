@@ -99,6 +99,7 @@ def encode_plan(plan: Plan) -> bytes:
         "pools": [asdict(one) for one in plan.pools],
         "estimate": None if plan.estimate is None else estimate_json(plan.estimate),
         "joined": plan.joined,
+        "unserved": list(plan.unserved),
     }
     return zlib.compress(_json(stored), 6)
 
@@ -119,6 +120,7 @@ def decode_plan(body: bytes) -> Plan:
         pools=tuple(Pressure(**one) for one in stored["pools"]),
         estimate=estimate_of(stored["estimate"]),
         joined=stored["joined"],
+        unserved=tuple(stored.get("unserved", ())),
     )
 
 

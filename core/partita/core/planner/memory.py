@@ -27,6 +27,7 @@ class MemoryCells:
     texts: dict[str, int] = field(default_factory=dict)
     pool_loads: dict[str, PoolLoad] = field(default_factory=dict)
     slots: int = 0
+    queues: tuple[str, ...] = ()
     history: dict[StepKey, Durations] = field(default_factory=dict)
     moved: dict[CellRef, datetime] = field(default_factory=dict)
     published: dict[CellRef, datetime] = field(default_factory=dict)
@@ -84,6 +85,9 @@ class MemoryCells:
 
     def pools(self, names: Collection[str]) -> Mapping[str, PoolLoad]:
         return {name: load for name, load in self.pool_loads.items() if name in names}
+
+    def served_queues(self) -> Collection[str]:
+        return self.queues
 
     def capacity(self) -> int:
         return self.slots

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from partita.assets import AssetKey, PartitaError
+from partita.assets.queues import ALL_QUEUES, DEFAULT_QUEUE
 from partita.core.catalog import Catalog, StepKey
 from partita.core.catalog.dynamic import KeysAt
 from partita.core.catalog.edges import nothing
@@ -53,6 +54,9 @@ class PlanReader(TargetsReader, Protocol):
 
     def pools(self, names: Collection[str]) -> Mapping[str, PoolLoad]:
         """These pools; unknown ones are left out."""
+
+    def served_queues(self) -> Collection[str]:
+        """The queues that live workers serve."""
 
     def capacity(self) -> int:
         """How many attempts the live workers run at once."""
@@ -104,7 +108,8 @@ def plan(catalog: Catalog, reader: PlanReader, request: PlanRequest) -> Plan:
     pools = _pressure(catalog, reader, found)
     sizes = {one.name: CREATED_SLOTS if one.slots is None else one.slots for one in pools}
     history = reader.durations(list(found.by_step()))
-    return replace(found, pools=pools, estimate=estimate(found, catalog, history, slots=reader.capacity(), pools=sizes))
+    found = replace(found, pools=pools, unserved=_unserved(catalog, reader, found))
+    return replace(found, estimate=estimate(found, catalog, history, slots=reader.capacity(), pools=sizes))
 
 
 def replan(catalog: Catalog, reader: TargetsReader, confirmed: Plan, shown: KeysAt | None = None) -> Plan:
@@ -121,6 +126,7 @@ def replan(catalog: Catalog, reader: TargetsReader, confirmed: Plan, shown: Keys
             pools=confirmed.pools,
             estimate=confirmed.estimate,
             joined=confirmed.joined,
+            unserved=confirmed.unserved,
         )
     from partita.core.planner.diff import compare  # only a plan that moved needs them
     from partita.core.planner.diff_keys import keys_difference
@@ -202,6 +208,16 @@ class _Known:
 
     def details(self, cells: Collection[CellRef]) -> Mapping[CellRef, CellDetail]:
         return {cell: self.known[cell] for cell in cells if cell in self.known}
+
+
+def _unserved(catalog: Catalog, reader: PlanReader, found: Plan) -> tuple[str, ...]:
+    """Queues of its steps that no live worker serves. The default one is not told of while no worker at all is alive, for that is
+    told elsewhere, of everything."""
+    wanted = {catalog.assets[key].spec.queue for step in found.steps for key in step.assets}
+    served = set(reader.served_queues()) if wanted else set()
+    if ALL_QUEUES in served:
+        return ()
+    return tuple(sorted(wanted - served - (set() if served else {DEFAULT_QUEUE})))
 
 
 def _pressure(catalog: Catalog, reader: PlanReader, found: Plan) -> tuple[Pressure, ...]:

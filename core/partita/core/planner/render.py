@@ -14,7 +14,7 @@ from partita.core.catalog import Catalog
 from partita.core.planner.partition_words import partitions_text
 from partita.core.planner.render_tree import tree_lines
 from partita.core.planner.values import Plan
-from partita.core.planner.warnings import warnings_of
+from partita.core.planner.warnings import unserved_warnings, warnings_of
 from partita.core.planner.waves import alike_waves
 from partita.core.planner.words import (
     blocked_hint,
@@ -83,8 +83,8 @@ def _lines(plan: Plan, catalog: Catalog, form: Form, width: int, *, limited: boo
         yield f"blocked: {stopped.key} {keys}".rstrip() + f": {blocked_text(stopped)}"
     if hint := blocked_hint(plan):
         yield f"hint: {hint}"
-    for one in () if limited else warnings_of(plan, catalog):
-        yield f"warning: {one.text}. To limit them {one.fix}."
+    for one in unserved_warnings(plan, catalog) if limited else warnings_of(plan, catalog):
+        yield f"warning: {one.text}. {one.fix}."
     if not plan.empty:
         yield f"plan {plan.hash[:14]}"
 

@@ -178,8 +178,8 @@ class Pressure:
 class Plan:
     """The answer to a request. Equal hashes mean equal content: snapshots, request, cells by reason and batches.
 
-    `because` names, per asset with stale data, the upstream that moved; like `pools`, `estimate` and `joined` (cells that
-    an open task already owns) it is outside the hash.
+    `because` names, per asset with stale data, the upstream that moved; like `pools`, `estimate`, `joined` (cells that an open
+    task already owns) and `unserved` (queues that no live worker serves) it is outside the hash.
     """
 
     request: PlanRequest
@@ -192,6 +192,7 @@ class Plan:
     pools: tuple[Pressure, ...] = ()
     estimate: Estimate | None = None
     joined: int = 0
+    unserved: tuple[str, ...] = ()
 
     @property
     def as_of(self) -> datetime:

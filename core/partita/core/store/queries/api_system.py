@@ -62,7 +62,7 @@ COMPONENTS = text("""
     FROM component c WHERE c.last_seen_at > now() - interval '1 day' ORDER BY c.kind, c.name
 """)
 WORKERS = text("""
-    SELECT w.id, w.host, w.pid, w.capacity, w.state, w.lease_expires_at > now() AS live, w.lease_expires_at, w.started_at,
+    SELECT w.id, w.host, w.pid, w.capacity, w.queues, w.lease_expires_at > now() AND w.state = 'live' AS live, w.started_at,
            (SELECT count(*) FROM task t WHERE t.worker_id = w.id AND t.state = 'running') AS running
     FROM worker w WHERE w.state <> 'gone' ORDER BY w.id
 """)

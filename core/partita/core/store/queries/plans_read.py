@@ -17,6 +17,11 @@ POOLS = text("""
     WHERE p.name = ANY(CAST(:names AS text[])) GROUP BY p.name, p.slots
 """)
 
+SERVED_QUEUES = text("""
+    SELECT DISTINCT q.queue FROM worker w CROSS JOIN unnest(w.queues) AS q(queue)
+    WHERE w.state = 'live' AND w.lease_expires_at > now()
+""")
+
 CAPACITY = text("SELECT coalesce(sum(capacity), 0) FROM worker WHERE state = 'live' AND lease_expires_at > now()")
 
 # The newest attempts only: old code says little about new code, and the cost must not grow with history.
@@ -52,6 +57,10 @@ class PlanQueries(Queries):
     def unmade_of_backfill(self, backfill_id: int) -> list[CellRef]:
         """The cells whose last task in the backfill did not make them."""
         return [CellRef(row[0], row[1]) for row in self._rows(UNMADE_CELLS, backfill=backfill_id)]
+
+    def served_queues(self) -> list[str]:
+        """The queues that live workers serve."""
+        return [row[0] for row in self._rows(SERVED_QUEUES)]
 
     def capacity(self) -> int:
         """How many attempts the live workers run at once."""

@@ -169,6 +169,7 @@ from partita.ui.api.models.system import (
     ServerView,
     SummaryView,
     SystemView,
+    WorkerView,
 )
 
 __all__ = [
@@ -320,5 +321,6 @@ __all__ = [
     "Verdict",
     "WasNow",
     "Why",
+    "WorkerView",
     "acceptance_view",
 ]

@@ -114,9 +114,11 @@ class Blocked(Model):
 
 
 class PlanWarning(Model):
-    """What to know before launching; it holds nothing back. `resource` is the class that is used, "" for none."""
+    """What to know before launching; it holds nothing back. `resource` is the class that is used, "" for none; `queue` the queue
+    that no live worker serves, "" where it is about something else. `fix` is a sentence of its own."""
 
     resource: str
+    queue: str
     assets: list[str]
     tasks: int
     text: str

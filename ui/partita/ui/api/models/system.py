@@ -129,8 +129,22 @@ class DutyView(Model):
     last_error: str | None
 
 
+class WorkerView(Model):
+    """A worker that has not been given up. `queues`: whose tasks it runs, `*` for all; `running` of its `capacity` attempts."""
+
+    id: str
+    host: str
+    pid: int
+    queues: list[str]
+    capacity: int
+    running: int
+    live: bool
+    started_at: datetime
+
+
 class SystemView(Model):
     components: list[ComponentView]
+    workers: list[WorkerView]
     db_pulse_at: datetime | None
     version: str
     duties: list[DutyView]

@@ -77,7 +77,12 @@ def plan_view(plan: Plan, catalog: Catalog, *, plan_id: int, expires_at: datetim
         blocked_count=blocked_count(plan),
         warnings=[
             models.PlanWarning(
-                resource=one.resource, assets=list(one.assets), tasks=one.tasks, text=one.text, fix=one.fix
+                resource=one.resource,
+                queue=one.queue,
+                assets=list(one.assets),
+                tasks=one.tasks,
+                text=one.text,
+                fix=one.fix,
             )
             for one in warnings_of(plan, catalog)
         ],

@@ -25,6 +25,7 @@ from partita.ui.api.models import (
     ServerView,
     SummaryView,
     SystemView,
+    WorkerView,
 )
 from partita.ui.api.problems import NotFound, Unavailable
 from partita.ui.api.services.alerts import alert_needs
@@ -115,6 +116,7 @@ class SystemService:
             duties = rows(reader, sql.DUTIES)
             return SystemView(
                 components=self._components(reader),
+                workers=[WorkerView(**row) for row in rows(reader, sql.WORKERS)],
                 db_pulse_at=pulse["last_ok"] if pulse is not None else None,
                 version=version("partita"),
                 duties=[DutyView(**row) for row in duties],
