@@ -6,7 +6,9 @@ and the naive readings that judge them stay as they are.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -329,11 +331,11 @@ def main() -> int:
     """`make mutants`: mutant, the seed that caught it, the law; exit code 1 when one survives."""
     survivors = 0
     print(f"{'mutant':<52}{'seed':>5}  {'theme':<13}law")
-    for name in MUTANTS:
-        caught = hunt(name)
-        survivors += caught.seed is None
-        seed = "-" if caught.seed is None else caught.seed
-        print(f"{name:<52}{seed:>5}  {SHOWN_BY.get(name, ''):<13}{caught.law}", flush=True)
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
+        for name, caught in zip(MUTANTS, pool.map(hunt, MUTANTS), strict=True):
+            survivors += caught.seed is None
+            seed = "-" if caught.seed is None else caught.seed
+            print(f"{name:<52}{seed:>5}  {SHOWN_BY.get(name, ''):<13}{caught.law}", flush=True)
     print(f"{len(MUTANTS) - survivors} of {len(MUTANTS)} were caught within {SEEDS} seeds")
     return 1 if survivors else 0
 
