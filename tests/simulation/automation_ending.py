@@ -101,10 +101,6 @@ def _consumers(story: AutomationStory) -> list[str]:
     """A consumer holds what comes of what its inputs hold, unless its last task, which ended after they moved, did not make it,
     or somebody who resumed it did without."""
     history, cells = _history(story), _cells(story)
-    last: dict[tuple[int, str], Row] = {}
-    tasks = {row["id"]: row for row in story.watch.before["task"]}
-    for own in story.watch.before["task_cell"]:
-        last[own["asset_id"], own["partition"]] = tasks[own["task_id"]]
     skipped = {(r["asset_id"], r["partition"]) for r in story.watch.before["automation_request"] if r["run_id"] is None}
     there = {row["key"] for row in story.watch.before["dynamic_key"] if row["ended"] is None}
     left = []
@@ -121,10 +117,9 @@ def _consumers(story: AutomationStory) -> list[str]:
             if own.get("data_version") is not None and own["consumed_digest"] % 2**64 == digest_of_inputs(sums):
                 continue
             moved = max(history.moved.get((IDS[up], partition), 0) for up in _READS[name])
-            task = last.get((IDS[name], partition))
-            tried = task is not None and task["state"] != "success" and history.ended.get(task["id"], 0) > moved
-            if not tried and (IDS[name], partition) not in skipped:
-                state = None if task is None else task["state"]
+            state, ended = history.tried.get((IDS[name], partition), ("", 0))
+            without = state not in ("", "success") and ended > moved
+            if not without and (IDS[name], partition) not in skipped:
                 left.append(f"{name} {partition} is not made of what is there (its last task: {state})")
     return left
 

@@ -33,6 +33,8 @@ class AutomationHistory(History):
     """Whether the clock ever was: what had been late then has not been yet."""
     moved: dict[tuple[int, str], int] = field(default_factory=dict)
     ended: dict[int, int] = field(default_factory=dict)
+    tried: dict[tuple[int, str], tuple[str, int]] = field(default_factory=dict)
+    """Cell -> how the last task that was to make it ended, and when."""
     told_of: dict[int, str] = field(default_factory=dict)
     published: set[tuple[str, str, str]] = field(default_factory=set)
     ticks: set[tuple[str, object]] = field(default_factory=set)
@@ -66,6 +68,9 @@ def _remember(before: Tables, after: Tables, seen: Seen) -> None:
         for row in after["task"]:
             if row["state"] in TERMINAL and states.get(row["id"]) not in TERMINAL:
                 history.ended[row["id"]] = history.commits
+                own = [one for one in after["task_cell"] if one["task_id"] == row["id"]]
+                ends = (row["state"], history.commits)
+                history.tried |= {(one["asset_id"], one["partition"]): ends for one in own}
     if after["event"] is not before["event"]:
         _remember_events(before, after, history)
 

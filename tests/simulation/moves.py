@@ -309,7 +309,8 @@ def _fences(before: Tables, after: Tables) -> None:
 
 def _pools(before: Tables, after: Tables) -> None:
     """Nothing is admitted beyond a pool. One that was made smaller is left by those that were in it."""
-    held, was = slots_held(after), slots_held(before)
+    active = {row["id"] for row in before["task"] if row["state"] in ("queued", "running")}
+    held, was = slots_held(after), slots_held({"pool_slot": [r for r in after["pool_slot"] if r["task_id"] in active]})
     for pool in after["pool"]:
         name = pool["name"]
         assert held[name] <= max(pool["slots"], was[name]), f"{name}: {held[name]} of {pool['slots']}"
