@@ -136,7 +136,12 @@ def test_stored_keys_are_strict() -> None:
     ("definition", "text", "says"),
     [
         (Daily("2013-01-01"), "2012-12-31", "before the start; the first partition is '2013-01-01'"),
-        (Daily("2013-01-01"), "2026-01-01", "has not closed, or lies past the end; the last partition is '2025-12-31'"),
+        (
+            Daily("2013-01-01"),
+            "2026-01-02",
+            "its window has not closed; it is due at 2026-01-03T00:00+00:00; the last partition is '2025-12-31'",
+        ),
+        (Daily("2013-01-01", end="2014-01-01"), "2014-01-01", "past the end; the last partition is '2013-12-31'"),
         (Daily("2027-01-01"), "2027-01-01", "no window has closed yet; the first will be '2027-01-01'"),
         (Daily("2013-01-01"), "2013-02-30", "keys look like '2025-12-31'"),
         (Weekly("2013-01-01"), "2013-03-05", "use '2013-03-04'"),

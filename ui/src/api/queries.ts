@@ -8,6 +8,7 @@ import type {
   AnswerPreview,
   AssetDetail,
   AssetSummary,
+  AssetWhy,
   AttemptDetail,
   AuditPage,
   Automation,
@@ -102,6 +103,12 @@ export const heldBack = (key: string) =>
   queryOptions({
     queryKey: ["asset", key, "held-back"],
     queryFn: ({ signal }) => get<HeldBack>("/asset/held-back", { key }, signal),
+  });
+
+export const assetWhy = (key: string) =>
+  queryOptions({
+    queryKey: ["asset", key, "why"],
+    queryFn: ({ signal }) => get<AssetWhy>("/asset/why", { key }, signal),
   });
 
 export const partitions = (key: string, filter: { state?: string; offset: number; limit: number }) =>

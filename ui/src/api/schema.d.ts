@@ -366,6 +366,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/asset/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Asset Why
+         * @description Why nothing is made of an asset, or of a partition that need not exist yet.
+         */
+        get: operations["getAssetWhy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/assets": {
         parameters: {
             query?: never;
@@ -2121,6 +2141,28 @@ export interface components {
             tags: {
                 [key: string]: string;
             };
+        };
+        /**
+         * AssetWhy
+         * @description Why nothing is made of an asset, or of one partition of it: `reasons` in the order in which they bind.
+         *
+         *     `window` is that of `partition`, where it has one; without a partition the next one to be due. `latest` is the partition that
+         *     `cell` and `decision` are about: the one asked about, else the newest; null where none exists.
+         */
+        AssetWhy: {
+            cell: components["schemas"]["Why"] | null;
+            decision: components["schemas"]["CellDecision"] | null;
+            /** Key */
+            key: string;
+            /** Latest */
+            latest: string | null;
+            /** Partition */
+            partition: string | null;
+            /** Reasons */
+            reasons: components["schemas"]["Reason"][];
+            /** Sentence */
+            sentence: string;
+            window: components["schemas"]["WindowView"] | null;
         };
         /** AttemptDetail */
         AttemptDetail: {
@@ -4296,6 +4338,8 @@ export interface components {
             dimensions: {
                 [key: string]: string;
             };
+            /** Due At */
+            due_at: string | null;
             /** Location */
             location: string | null;
             /** Partition */
@@ -5613,6 +5657,32 @@ export interface components {
             /** Sentence */
             sentence: string;
             state: components["schemas"]["CellState"];
+            window: components["schemas"]["WindowView"] | null;
+        };
+        /**
+         * WindowView
+         * @description A window of time: what it covers, and when it is due to be made. `zone` is that of its scheme.
+         */
+        WindowView: {
+            /**
+             * Covers From
+             * Format: date-time
+             */
+            covers_from: string;
+            /**
+             * Covers To
+             * Format: date-time
+             */
+            covers_to: string;
+            /**
+             * Due At
+             * Format: date-time
+             */
+            due_at: string;
+            /** Partition */
+            partition: string;
+            /** Zone */
+            zone: string;
         };
         /**
          * WorkerView
@@ -6402,6 +6472,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Strip"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    getAssetWhy: {
+        parameters: {
+            query: {
+                /** @description An asset's key */
+                key: string;
+                partition?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AssetWhy"];
                 };
             };
             /** @description Client Error */

@@ -20,6 +20,7 @@ export type JobRequest = Schemas["JobRequest"];
 export type ParamField = Schemas["ParamField"];
 
 export type AssetSummary = Schemas["AssetSummary"];
+export type AssetWhy = Schemas["AssetWhy"];
 export type AssetDetail = Schemas["AssetDetail"];
 export type Bucket = Schemas["Bucket"];
 export type Strip = Schemas["Strip"];

@@ -31,7 +31,12 @@ function Details({ assetKey, partition }: { assetKey: string; partition: string 
         </span>
       )}
       {data.window_start && data.window_end && (
-        <span className="quiet">covers from {absolute(data.window_start, zone)}</span>
+        <>
+          <span className="quiet">
+            covers {absolute(data.window_start, zone)} to {absolute(data.window_end, zone)}
+          </span>
+          {data.due_at && <span className="quiet">due at {absolute(data.due_at, zone)}</span>}
+        </>
       )}
     </>
   );

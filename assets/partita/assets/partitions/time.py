@@ -132,6 +132,31 @@ class TimeSpace(PartitionSpace):
         ordinal = self.rank(index)
         return ordinal if 0 <= ordinal < self.size and self.index_at(ordinal) == index else None
 
+    @property
+    def total(self) -> int | None:
+        """How many windows there will ever be; None where the scheme has no end."""
+        bounds = _bounds(self.definition)
+        return None if bounds.windows is None else max(self._holes.rank(bounds.windows), 0)
+
+    def covers(self, ordinal: int) -> Window:
+        """The window that an ordinal has or would have."""
+        index = self.index_at(ordinal)
+        return Window(from_epoch(self.grid.tick(index)), from_epoch(self.grid.tick(index + 1)))
+
+    def due_at(self, ordinal: int) -> datetime:
+        """When a window begins to exist: at its close, `horizon` windows earlier or later. It may lie ahead.
+
+        >>> days = space_of(Daily("2026-03-01", tz="Europe/Berlin"), datetime(2026, 3, 2, tzinfo=UTC))
+        >>> days.size, days.due_at(1).isoformat()
+        (1, '2026-03-02T23:00:00+00:00')
+        """
+        return from_epoch(self.grid.tick(self.index_at(ordinal) + 1 - self.definition.horizon))
+
+    def naming(self, text: str) -> int | None:
+        """The ordinal of the first window, existing or not, that a text names; negative before the start. None: it names none."""
+        named = self._named(text)
+        return named.start if named else None
+
     def index_at(self, ordinal: int) -> int:
         """The grid's index of an ordinal, existing or not."""
         return self.base + self._holes.place(ordinal)
@@ -207,9 +232,12 @@ class TimeSpace(PartitionSpace):
             return UnknownPartition(what, rule=f"keys look like {last!r}", fix=f"they run from {first!r} to {last!r}")
         if named.stop <= 0:
             return UnknownPartition(what, rule="it lies before the start", fix=f"the first partition is {first!r}")
+        if self.total is not None and named.start >= self.total:
+            return UnknownPartition(what, rule="it lies past the end", fix=f"the last partition is {last!r}")
         if named.start >= self.size:
+            due = self.due_at(named.start).isoformat(timespec="minutes")
             return UnknownPartition(
-                what, rule="it has not closed, or lies past the end", fix=f"the last partition is {last!r}"
+                what, rule=f"its window has not closed; it is due at {due}", fix=f"the last partition is {last!r}"
             )
         near = str(self.key_at(max(named.start - 1, 0)))
         if _indexes_named(self.grid, text):

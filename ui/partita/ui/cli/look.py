@@ -13,8 +13,10 @@ from partita.ui.cli.output import Output, ago, counts_text, state_text, utc_now
 from partita.ui.cli.problems import UsageProblem
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from partita.core.cells import HeldBack
-    from partita.ui.api.models import LocationView, PartitionPage
+    from partita.ui.api.models import AssetWhy, LocationView, PartitionPage, Why
     from partita.ui.cli.session import Session
 
 _PAGE = 500
@@ -55,11 +57,12 @@ def partitions(
             output.value(page)
             return
         now = utc_now()
+        timed = any(one.window_start for one in page.items)
         output.table(
-            ("partition", "state", "version", "published", "error"),
+            ("partition", *(("covers from", "due at") if timed else ()), "state", "version", "published", "error"),
             [
-                (one.partition or "all", state_text(one.state), (one.data_version or "")[:16],
-                 ago(one.published_at, now), one.reason or "")
+                (one.partition or "all", *((_utc(one.window_start), _utc(one.due_at)) if timed else ()),
+                 state_text(one.state), (one.data_version or "")[:16], ago(one.published_at, now), one.reason or "")
                 for one in page.items
             ],
             empty=f"No partitions of {asset} are in this selection.",
@@ -68,6 +71,10 @@ def partitions(
             output.say(
                 f"and {page.total - len(page.items):,} more; --limit shows more, --partitions and --state narrow"
             )
+
+
+def _utc(instant: datetime | None) -> str:
+    return "" if instant is None else f"{instant:%Y-%m-%d %H:%MZ}"
 
 
 def _count(opened: Session, asset: str, chosen: str | None, output: Output) -> None:
@@ -100,14 +107,14 @@ def _pages(opened: Session, asset: str, chosen: str | None, state: str | None, l
 
 def why(
     asset: o.Asset,
-    partition: Annotated[str, typer.Argument(help="A partition; none for an unpartitioned asset.")] = "",
+    partition: Annotated[str, typer.Argument(help="A partition, existing or not; none: the asset as a whole.")] = "",
     *,
     old: Annotated[
         bool, typer.Option("--old", help="How far the asset's data reaches, and the one cell that holds it back.")
     ] = False,
     as_json: o.Json = False,
 ) -> None:
-    """Why a cell is in its state, and why its task waits."""
+    """Why a cell is in its state and its task waits; of an asset, why nothing (more) is made of it."""
     from partita.ui.cli.follow import warn
     from partita.ui.cli.session import session
 
@@ -119,24 +126,64 @@ def why(
         if old:
             _say_old(services.held_back(asset), output)
             return
-        found = services.partition_of(asset, partition)
-        told = services.why(asset, found)
-        if as_json:
-            output.value(told)
-            return
-        output.say(told.sentence)
-        for reason in told.reasons:
-            output.say(f"  {reason.code}: {reason.text}")
-        if told.open_task is not None:
+        found = _existing(opened, asset, partition) if partition else None
+        if found is None:
+            whole = opened.services.hindrances.why(asset, partition or None)
+            task = whole.cell.open_task if whole.cell is not None else None
+            decision = whole.decision
+        else:
+            told = services.why(asset, found)
             task = told.open_task
-            line = state_text(task.state)
-            line.append(f"  task {task.id} of run {task.run_id}" + (f" {task.reason.text}" if task.reason else ""))
-            output.say(line)
+            decision = None if as_json else opened.services.automation.of_cell(asset, found)
+        if as_json:
+            output.value(whole if found is None else told)
+            return
+        if found is None:
+            _say_asset(whole, output)
+        else:
+            _say_cell(told, output)
+        if task is not None:
             warn(opened, output)  # of a deployment that is down every task is as it was: "running" would be believed
-        decision = opened.services.automation.of_cell(asset, found)
         if decision is not None:
             output.say(f"automation: {decision.sentence}")
             say_tree(decision.tree, output, 1)
+
+
+def _existing(opened: Session, asset: str, partition: str) -> str | None:
+    """The stored key; None where no such partition exists."""
+    from partita.assets import UnknownPartition
+
+    try:
+        return opened.services.assets.partition_of(asset, partition)
+    except UnknownPartition:
+        return None
+
+
+def _say_cell(told: Why, output: Output) -> None:
+    from partita.ui.api.services.windows import window_text
+
+    output.say(told.sentence)
+    for reason in told.reasons:
+        output.say(f"  {reason.code}: {reason.text}")
+    if told.window is not None:
+        output.say(f"  {window_text(told.window)}")
+    if told.open_task is not None:
+        task = told.open_task
+        line = state_text(task.state)
+        line.append(f"  task {task.id} of run {task.run_id}" + (f" {task.reason.text}" if task.reason else ""))
+        output.say(line)
+
+
+def _say_asset(told: AssetWhy, output: Output) -> None:
+    from partita.ui.api.services.windows import window_text
+
+    output.say(told.sentence)
+    for reason in told.reasons:
+        output.say(f"  {reason.code}: {reason.text}")
+    if told.window is not None and told.partition is not None:
+        output.say(f"  {told.window.partition} {window_text(told.window)}")
+    if told.cell is not None:
+        output.say(f"{'latest' if told.latest else 'now'}: {told.cell.sentence}")
 
 
 def _say_old(found: HeldBack, output: Output) -> None:

@@ -14,6 +14,7 @@ import { AssetPause } from "../Pause";
 import { CellPanel } from "./CellPanel";
 import { Definition, Facts } from "./Facts";
 import { Freshness } from "./Freshness";
+import { Hindrances } from "./Hindrances";
 import { PartitionList } from "./PartitionList";
 import { isSchemeChoice, SchemeChange } from "./SchemeChange";
 import { Standing } from "./Standing";
@@ -103,6 +104,7 @@ function Body({ asset }: { asset: AssetDetail }) {
     <div className="page-scroll with-panel">
       <div className="asset-main">
         <VerdictLine asset={asset} />
+        {!asset.external && <Hindrances assetKey={asset.key} />}
         <Standing asset={asset} partitions={partitioned ? text : ""} />
         {!asset.external && (
           <SchemeChange

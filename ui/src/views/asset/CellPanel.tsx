@@ -191,9 +191,9 @@ function Window({ cell }: { cell: CellDetail }) {
       <dd>{wall(cell.window_start, zone)}</dd>
       <dt>to</dt>
       <dd>{wall(cell.window_end, zone)}</dd>
-      {cell.due_at && cell.due_at !== cell.window_end && (
+      {cell.due_at && (
         <>
-          <dt>Due</dt>
+          <dt>Due at</dt>
           <dd>{wall(cell.due_at, zone)}</dd>
         </>
       )}

@@ -7,7 +7,8 @@ import { Loaded } from "../../design/Feedback";
 import { Pager } from "../../design/Pager";
 import { StateChip, StateCounts } from "../../design/StateChip";
 import { Time } from "../../design/Time";
-import { partitionLabel, shortHash } from "../../lib/format";
+import { useZone } from "../../lib/clock";
+import { partitionLabel, shortHash, wall } from "../../lib/format";
 
 const PAGE = 100;
 
@@ -20,6 +21,8 @@ type Props = {
 
 export function PartitionList({ asset, state, onState, onOpen }: Props) {
   const [page, setPage] = useState(0);
+  const zone = useZone();
+  const timed = asset.partitions.tz !== null;
   const query = useQuery(partitions(asset.key, { state, offset: page * PAGE, limit: PAGE }));
   return (
     <div className="stack">
@@ -39,6 +42,8 @@ export function PartitionList({ asset, state, onState, onOpen }: Props) {
               <thead>
                 <tr>
                   <th>Partition</th>
+                  {timed && <th>Covers from</th>}
+                  {timed && <th>Due at</th>}
                   <th>State</th>
                   <th>Reason</th>
                   <th>Version</th>
@@ -53,6 +58,8 @@ export function PartitionList({ asset, state, onState, onOpen }: Props) {
                         {partitionLabel(item.partition, asset.partitions_kind === "multi")}
                       </button>
                     </td>
+                    {timed && <td>{item.window_start && wall(item.window_start, zone)}</td>}
+                    {timed && <td>{item.due_at && wall(item.due_at, zone)}</td>}
                     <td>
                       <StateChip state={item.state} />
                     </td>

@@ -84,6 +84,7 @@ from partita.ui.api.models.dynamic import (
     KeysToRemove,
 )
 from partita.ui.api.models.freshness import FreshnessPage, FreshnessView, MissView
+from partita.ui.api.models.hindrances import AssetWhy
 from partita.ui.api.models.plans import (
     AssetChange,
     Blocked,
@@ -149,6 +150,7 @@ from partita.ui.api.models.shared import (
     CheckResult,
     OpenTask,
     Reason,
+    WindowView,
 )
 from partita.ui.api.models.system import (
     ComponentView,
@@ -185,6 +187,7 @@ __all__ = [
     "AssetList",
     "AssetProgress",
     "AssetSummary",
+    "AssetWhy",
     "AttemptDetail",
     "AttemptSummary",
     "AutomationPage",
@@ -322,5 +325,6 @@ __all__ = [
     "WasNow",
     "Why",
     "WorkerView",
+    "WindowView",
     "acceptance_view",
 ]

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from partita.ui.api.models.base import Cadence, CellState, Counts, Model, PartitionsKind, Problem, Severity
 from partita.ui.api.models.changes import CodeChangeView
-from partita.ui.api.models.shared import AttemptSummary, CheckResult, OpenTask, Reason
+from partita.ui.api.models.shared import AttemptSummary, CheckResult, OpenTask, Reason, WindowView
 
 
 class AutomationView(Model):
@@ -220,6 +220,7 @@ class PartitionItem(Model):
     dimensions: dict[str, str]
     window_start: datetime | None
     window_end: datetime | None
+    due_at: datetime | None
     state: CellState
     data_version: str | None
     location: str | None
@@ -270,3 +271,4 @@ class Why(Model):
     sentence: str
     reasons: list[Reason]
     open_task: OpenTask | None
+    window: WindowView | None

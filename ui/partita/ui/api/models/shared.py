@@ -22,6 +22,16 @@ class Reason(Model):
     upstream: CellAddress | None
 
 
+class WindowView(Model):
+    """A window of time: what it covers, and when it is due to be made. `zone` is that of its scheme."""
+
+    partition: str
+    covers_from: datetime
+    covers_to: datetime
+    due_at: datetime
+    zone: str
+
+
 class AttemptSummary(Model):
     id: int
     number: int

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from partita.ui.api.models import (
     AssetDetail,
     AssetList,
+    AssetWhy,
     CellDetail,
     CellState,
     GraphView,
@@ -70,6 +71,12 @@ def get_graph(use: Use, select: str | None = None) -> GraphView:
 @router.get("/asset/held-back", operation_id="getHeldBack")
 def get_held_back(use: Use, key: Key) -> HeldBackView:
     return use.assets.held_back_view(key)
+
+
+@router.get("/asset/why", operation_id="getAssetWhy")
+def get_asset_why(use: Use, key: Key, partition: str | None = None) -> AssetWhy:
+    """Why nothing is made of an asset, or of a partition that need not exist yet."""
+    return use.hindrances.why(key, partition)
 
 
 @router.get("/why", operation_id="getWhy")

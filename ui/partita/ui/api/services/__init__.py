@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from partita.ui.api.services.evaluators import EvaluatorService
     from partita.ui.api.services.events import EventFeed
     from partita.ui.api.services.freshness import FreshnessService
+    from partita.ui.api.services.hindrances import HindranceService
     from partita.ui.api.services.identity import IdentityService
     from partita.ui.api.services.intake import IntakeService
     from partita.ui.api.services.jobs import JobService
@@ -77,6 +78,7 @@ class Services:
     jobs: JobService
     evaluators: EvaluatorService
     collections: CollectService
+    hindrances: HindranceService
 
 
 def services_of(
@@ -110,6 +112,7 @@ def services_of(
     from partita.ui.api.services.evaluators import EvaluatorService
     from partita.ui.api.services.events import EventFeed
     from partita.ui.api.services.freshness import FreshnessService
+    from partita.ui.api.services.hindrances import HindranceService
     from partita.ui.api.services.identity import IdentityService
     from partita.ui.api.services.intake import IntakeService
     from partita.ui.api.services.jobs import JobService
@@ -130,6 +133,7 @@ def services_of(
     board = Board(backend)
     runs = RunService(backend)
     plans = PlanService(backend)
+    automation = AutomationService(backend)
     return Services(
         assets=AssetService(backend, board),
         plans=plans,
@@ -151,7 +155,7 @@ def services_of(
         deadlines=DeadlineService(backend),
         freshness=FreshnessService(backend),
         audit=AuditService(backend),
-        automation=AutomationService(backend),
+        automation=automation,
         pauses=PauseService(backend),
         reruns=RerunService(backend, plans),
         by_hand=ByHandService(backend),
@@ -161,4 +165,5 @@ def services_of(
         jobs=JobService(backend, plans),
         evaluators=EvaluatorService(backend),
         collections=CollectService(backend),
+        hindrances=HindranceService(backend, automation),
     )

@@ -53,6 +53,7 @@ from partita.ui.api.services.board import Board
 from partita.ui.api.services.cells import CellService, one_partition
 from partita.ui.api.services.strips import parse_where, strip_of
 from partita.ui.api.services.verdict import verdict_of
+from partita.ui.api.services.windows import window_of
 from partita.ui.api.services.words import scheme_text
 
 
@@ -347,13 +348,14 @@ def _in_state(shown: Shown, state: str) -> PartitionSet:
 
 
 def _item(shown: Shown, ordinal: int, key: str, row: Row | None) -> PartitionItem:
-    window = shown.space.window_at(ordinal)
+    window = window_of(shown.space, ordinal)
     error = row["last_error"] if row is not None else None
     return PartitionItem(
         partition=key,
         dimensions=shown.space.dimension_keys_at(ordinal),
-        window_start=window.start if window is not None else None,
-        window_end=window.end if window is not None else None,
+        window_start=window.covers_from if window is not None else None,
+        window_end=window.covers_to if window is not None else None,
+        due_at=window.due_at if window is not None else None,
         state=STATES[int(shown.codes[ordinal])],
         data_version=row["data_version"] if row is not None else None,
         location=row["location"] if row is not None else None,

@@ -103,7 +103,7 @@ class AutomationService:
                     fix="name fewer, such as latest 7",
                 )
             found = [] if condition_text(asset) is None else tell(tx, catalog, asset.key, chosen, now, states)
-        zone = _zone(catalog, asset, now)
+        zone = "UTC" if asset.external else _zone(catalog, asset, now)
         times = [] if condition_text(asset) is None else next_looks(catalog, asset.key, now, looks)
         return AutomationTold(
             asset=asset.key,

@@ -29,6 +29,7 @@ from partita.ui.api.services.change_views import code_change_view
 from partita.ui.api.services.deadlines import deadline_of, late_reason
 from partita.ui.api.services.dynamic import ended_keys, how_to_add
 from partita.ui.api.services.waits import why_it_waits
+from partita.ui.api.services.windows import window_of
 from partita.ui.api.services.words import plural
 
 _ATTEMPTS_SHOWN = 50
@@ -49,6 +50,8 @@ class CellService:
             row = one(reader, sql.CELL, asset_id=asset.id, partition=partition)
             late = late_reason(deadline_of(reader, asset.id, partition), now(reader))
             approval = approval_reason(reader, asset.id, partition)
+            space = catalog.space(asset.key, now(reader))
+        ordinal = space.find(partition)
         change = _code_change(self._backend, asset, row, told.reasons)
         sentence = told.sentence if change is None else told.sentence.replace(_CODE_CHANGED, _told(change), 1)
         if task is not None and task.reason is not None:
@@ -65,6 +68,7 @@ class CellService:
             sentence=sentence,
             reasons=reasons,
             open_task=task,
+            window=None if ordinal is None else window_of(space, ordinal),
         )
 
     def held_back_view(self, key: str) -> HeldBackView:
@@ -102,18 +106,18 @@ class CellService:
             task = _open_task(reader, asset, partition)
             deadline = deadline_of(reader, asset.id, partition)
             approval = approval_reason(reader, asset.id, partition)
-        window = None if ordinal is None else space.window_at(ordinal)
+        window = None if ordinal is None else window_of(space, ordinal)
         change = _code_change(self._backend, asset, row, told.reasons)
         late = late_reason(deadline, at)
-        closes_at = window.end if window is not None else None
+        due_at = None if window is None else window.due_at
         summaries = [run_views.attempt_summary(attempt) for attempt in attempts]
         return CellDetail(
             key=asset.key,
             partition=partition,
             dimensions=_dimensions(space, ordinal, partition),
-            window_start=window.start if window is not None else None,
-            window_end=closes_at,
-            due_at=deadline["due_at"] if deadline is not None else closes_at,
+            window_start=window.covers_from if window is not None else None,
+            window_end=window.covers_to if window is not None else None,
+            due_at=deadline["due_at"] if deadline is not None else due_at,
             state=told.state,
             reasons=[
                 *(_reason(reason, change) for reason in told.reasons),

@@ -29,7 +29,7 @@ _COVERED: Mapping[str, str] = {
 }
 _ALWAYS = ("scheduler", "worker")  # without one of each, nothing runs
 _LATE_S = 25.0  # processes say every 10 s that they live
-_DOWN_S = 60.0
+DOWN_S = 60.0
 _FORGOTTEN_S = 600.0  # a crashed process is shown so long, unless another of its kind took over
 _PULSE_LATE = timedelta(seconds=5)
 _FAILING_SHOWN = 20
@@ -85,7 +85,7 @@ def _component(
 def _by_silence(silent_s: float) -> Literal["ok", "late", "down"]:
     if silent_s < _LATE_S:
         return "ok"
-    return "late" if silent_s < _DOWN_S else "down"
+    return "late" if silent_s < DOWN_S else "down"
 
 
 def needs(

@@ -53,9 +53,8 @@ def why_it_waits(reader: Reader, row: Row) -> Reason | None:
         evidence["tasks"] = tasks = _with_cells(reader, open_above)
         text += _listed(tasks, _total(open_above))
     elif code in ("pool_full", "lane", *_CAPS) and (pool := _pool(reader, row["id"], code, evidence)) is not None:
-        holders = rows(reader, sql.HOLDERS_OF_POOL, pool=pool, limit=_NAMED)
-        evidence["holders"] = tasks = _with_cells(reader, holders)
-        text += _listed(tasks, _total(holders), "; held by ")
+        evidence["holders"], held = _holders(reader, pool)
+        text += held
     elif code == "no_server" and evidence.get("location"):
         found = one(reader, sql.LAST_SERVED, name=evidence["location"])
         if found is not None and found["until"] is not None:
@@ -67,6 +66,17 @@ def why_it_waits(reader: Reader, row: Row) -> Reason | None:
         if waiting is not None and waiting["oldest"] is not None:
             evidence |= {"waiting": waiting["n"], "oldest": waiting["oldest"].isoformat()}
     return Reason(code=code, text=text, evidence={"side": _side(row["state"], code), **evidence}, upstream=None)
+
+
+def holders_text(reader: Reader, pool: str) -> str:
+    """`; held by ...` with the tasks that hold the slots of a pool; "" when none does."""
+    return _holders(reader, pool)[1]
+
+
+def _holders(reader: Reader, pool: str) -> tuple[list[dict[str, Any]], str]:
+    found = rows(reader, sql.HOLDERS_OF_POOL, pool=pool, limit=_NAMED)
+    tasks = _with_cells(reader, found)
+    return tasks, _listed(tasks, _total(found), "; held by ")
 
 
 def waits_of_run(reader: Reader, run_id: int) -> list[RunWait]:
