@@ -122,6 +122,7 @@ class Context:
         fired: Sequence[FiredWait] = (),
         asynchronous: bool = False,
         fan_out: int = FAN_OUT,
+        traceparent: str = "",
     ) -> None:
         self.assets = tuple(assets)
         """Keys of the assets that this attempt is to produce: all of a group, of a subsettable one those that are needed."""
@@ -133,6 +134,9 @@ class Context:
         self.run_id = run_id
         self.fence = fence
         """Rises with every attempt at a cell: a store that partita does not version compares it (see io=None)."""
+        self.traceparent = traceparent
+        """W3C trace context of this attempt, to be handed on to what it calls; also in the environment, as TRACEPARENT. "" in
+        process, unless that is set there."""
         self.log = _logger(attempt_id, emit)
         self._metadata: dict[str, Any] = {}
         self._fired = sorted(fired, key=lambda one: one.place)
@@ -142,6 +146,11 @@ class Context:
         self._added: dict[str, list[PartitionKey]] = {}
         self.waits_for: Deferral | None = None
         """What the step deferred to, if it did: whoever runs it looks here, whatever became of the exception."""
+
+    @property
+    def trace_id(self) -> str:
+        """The one id of all that comes of a request (32 hex digits), as runs and events show it; "" without a traceparent."""
+        return self.traceparent[3:35]
 
     @property
     def partition(self) -> Partition:

@@ -154,6 +154,7 @@ class _Attempt:
             fired=self._request.events,
             asynchronous=iscoroutinefunction(self._handle.step.function),
             fan_out=self._handle.step.options.fan_out,
+            traceparent=self._request.traceparent,
         )
 
     def _arguments(

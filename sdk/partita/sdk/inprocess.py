@@ -6,6 +6,7 @@ what a deployment is for.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -286,6 +287,7 @@ class _Run:
             inputs=tuple(self._bind(handle, one, space, cells) for one in handle.inputs if one.kind == "data"),
             params=next((self._params[made.key] for made in step.assets if made.key in self._params), None),
             fence=self._attempts,
+            traceparent=os.environ.get("TRACEPARENT", ""),
         )
         return run_waiting(handle, request, lambda given: run_step(self._location, given, self.result, resources=scope))
 

@@ -99,6 +99,8 @@ class StepRequest:
     run_id: int = 0
     fence: int = 0
     events: tuple[FiredWait, ...] = ()
+    traceparent: str = ""
+    """W3C trace context of the attempt; "" when none is known."""
 
 
 @dataclass(frozen=True, slots=True)

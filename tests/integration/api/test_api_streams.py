@@ -129,6 +129,7 @@ def event(state: str) -> LiveEvent:
         asset=None,
         partition=None,
         run_id=None,
+        trace_id=None,
         task_id=None,
         state=state,
     )

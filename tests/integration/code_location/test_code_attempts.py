@@ -71,6 +71,14 @@ async def test_every_way_to_end_is_told_apart(
         assert (await run(client, "noop", "attempt-2")).finished.status == pb.Finished.SUCCESS
 
 
+async def test_the_process_of_an_attempt_is_in_the_trace_of_its_run(start_server: StartServer) -> None:
+    """S-248: request, run, attempt, and the process that runs the user's code."""
+    given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    async with connected(start_server("steady")) as client:
+        story = await run(client, "traced", traceparent=given)
+        assert f"trace={given[3:35]} env={given} same=True" in story.said(Line.STDOUT)
+
+
 async def test_cancel_lets_the_function_clean_up(start_server: StartServer) -> None:
     async with connected(start_server("steady")) as client:
         running = await begin(client, "sleeps", "attempt-1", grace_seconds=60)

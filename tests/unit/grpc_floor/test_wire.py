@@ -23,6 +23,7 @@ def test_a_request_reaches_the_sdk_unchanged() -> None:
         attempt_number=2,
         run_id=7,
         fence=2**63,
+        traceparent="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
         params=b'{"days": 3}',
         cells=[pb.TargetCell(asset="orders", partition='["2013","Zürich"]', window_start_us=-5, window_end_us=9)],
         inputs=[
@@ -45,6 +46,7 @@ def test_a_request_reaches_the_sdk_unchanged() -> None:
         attempt_number=2,
         run_id=7,
         fence=2**63,
+        traceparent="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     )
 
 

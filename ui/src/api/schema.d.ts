@@ -2164,7 +2164,10 @@ export interface components {
             sentence: string;
             window: components["schemas"]["WindowView"] | null;
         };
-        /** AttemptDetail */
+        /**
+         * AttemptDetail
+         * @description `traceparent` is the W3C trace context that its process got.
+         */
         AttemptDetail: {
             /** Checks */
             checks: components["schemas"]["CheckResult"][];
@@ -2196,6 +2199,8 @@ export interface components {
             task_id: number;
             /** Traceback */
             traceback: string | null;
+            /** Traceparent */
+            traceparent: string;
             /** Worker */
             worker: string | null;
         };
@@ -3940,6 +3945,8 @@ export interface components {
             state: string | null;
             /** Task Id */
             task_id: number | null;
+            /** Trace Id */
+            trace_id: string | null;
         };
         /**
          * LocationDiff
@@ -4018,6 +4025,8 @@ export interface components {
             lines: components["schemas"]["LogLineView"][];
             /** Next Offset */
             next_offset: number;
+            /** Trace Id */
+            trace_id: string;
         };
         /**
          * LookView
@@ -4764,6 +4773,8 @@ export interface components {
             rows: number | null;
             /** Run Id */
             run_id: number | null;
+            /** Trace Id */
+            trace_id: string | null;
         };
         /**
          * Question
@@ -5157,6 +5168,8 @@ export interface components {
             timed_out_at: string | null;
             /** Times Out At */
             times_out_at: string | null;
+            /** Trace Id */
+            trace_id: string;
             /** Waits */
             waits: components["schemas"]["RunWait"][];
         };
@@ -5216,6 +5229,8 @@ export interface components {
             };
             /** Task Count */
             task_count: number;
+            /** Trace Id */
+            trace_id: string;
         };
         /**
          * RunWait
@@ -8539,7 +8554,10 @@ export interface operations {
     launchPlan: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description W3C trace context; one that is malformed is ignored */
+                traceparent?: string | null;
+            };
             path: {
                 plan_id: number;
             };

@@ -18,6 +18,7 @@ from partita.assets.queues import DEFAULT_QUEUE
 from partita.core.collecting import collector_rests
 from partita.core.decide import claim as decide
 from partita.core.decide.shares import choose
+from partita.core.decide.traces import trace_of
 from partita.core.decide.transitions import next_number
 from partita.core.duties.channels import Channel
 from partita.core.duties.consequences import Beyond, Move, follow, write
@@ -269,6 +270,7 @@ def _claimed(
         params=candidate.run.params,
         log=log_path(task, judged.due, attempt_id),
         events=tuple(events.get(task.id, ())),
+        trace_id=trace_of(candidate.run.id, candidate.run.as_of, candidate.run.cause),
     )
 
 

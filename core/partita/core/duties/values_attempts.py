@@ -124,6 +124,7 @@ class Claimed(NamedTuple):
     params: Mapping[str, Any]
     log: str | None
     events: tuple[WaitEvent, ...] = ()  # of the waits that fired, by place
+    trace_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from partita.assets import PartitionSpace
 from partita.assets.specs import canonical_json
 from partita.core.catalog import Catalog
 from partita.core.catalog.waits import UnknownWait, cell_of
+from partita.core.decide.traces import traceparent
 from partita.core.duties.values_attempts import (
     AddedKeys,
     AttemptResult,
@@ -68,6 +69,7 @@ def to_request(claimed: Claimed, version: str, catalog: Catalog, *, grace_s: flo
             )
             for event in claimed.events
         ],
+        traceparent=traceparent(claimed.trace_id, "attempt", claimed.attempt_id),
     )
 
 

@@ -317,7 +317,9 @@ class Worker:
         try:
             result = await self._execute(claimed, client, version)
         except Exception as error:  # without a result the task would run for ever: our lease says that we are at it
-            log.exception("worker %s: attempt %s cannot go on", self._id, claimed.attempt_id)
+            log.exception(
+                "worker %s: attempt %s cannot go on; trace %s", self._id, claimed.attempt_id, claimed.trace_id
+            )
             result = lost_result(claimed, f"its worker could not go on with it: {type(error).__name__}: {error}")
         finally:
             del self._live[claimed.attempt_id]

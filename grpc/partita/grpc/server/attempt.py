@@ -147,6 +147,7 @@ class Attempt:
 
     def __init__(self, request: pb.ExecuteRequest, send_signal: Callable[[int], None]) -> None:
         self.attempt_id = request.attempt_id
+        self._trace = request.traceparent[3:35]
         self.pid = 0
         self._what = f"step {request.step!r}"
         if request.HasField("evaluation"):
@@ -171,7 +172,8 @@ class Attempt:
 
     def __repr__(self) -> str:
         state = "ended" if self.ended.is_set() else self._stop.cause.value if self._stop else "running"
-        return f"<Attempt {self.attempt_id} of {self._what} pid={self.pid} {state}>"
+        trace = f" trace={self._trace}" if self._trace else ""
+        return f"<Attempt {self.attempt_id} of {self._what} pid={self.pid} {state}{trace}>"
 
     def attach(self, channel: socket.socket, stdout_fd: int, stderr_fd: int) -> None:
         """Take over the descriptors and close them at the end. They are read from `on_started` on: `started` comes first."""

@@ -207,6 +207,10 @@ def _run(channel: socket.socket, location: LoadedLocation, request: Mapping[str,
     reporter = FrameReporter(channel)
     try:
         _listen(reporter)
+        if request["traceparent"]:
+            os.environ["TRACEPARENT"] = request[
+                "traceparent"
+            ]  # what the user's own tracing, and what it starts, goes by
         if request["evaluation"] is not None:
             found = _evaluate(location, *request["evaluation"])
             _flush_output()
@@ -294,6 +298,7 @@ def request_of(frame: Mapping[str, Any]) -> StepRequest:
         attempt_number=frame["attempt_number"],
         run_id=frame["run_id"],
         fence=frame["fence"],
+        traceparent=frame["traceparent"],
         events=tuple(
             FiredWait(place, trigger, json.loads(args), json.loads(payload))
             for place, trigger, args, payload in frame["events"]

@@ -27,6 +27,7 @@ def request_frame(request: pb.ExecuteRequest) -> Frame:
         "attempt_number": request.attempt_number,
         "run_id": request.run_id,
         "fence": request.fence,
+        "traceparent": request.traceparent,
         "params": request.params.decode("utf-8"),
         "evaluation": [request.evaluation.name, request.evaluation.given.decode("utf-8")]
         if request.HasField("evaluation")

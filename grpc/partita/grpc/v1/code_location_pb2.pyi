@@ -120,7 +120,7 @@ class TargetCell(_message.Message):
     def __init__(self, asset: _Optional[str] = ..., partition: _Optional[str] = ..., window_start_us: _Optional[int] = ..., window_end_us: _Optional[int] = ...) -> None: ...
 
 class ExecuteRequest(_message.Message):
-    __slots__ = ("attempt_id", "version", "step", "attempt_number", "run_id", "cells", "inputs", "params", "timeout_seconds", "grace_seconds", "fence", "events", "evaluation")
+    __slots__ = ("attempt_id", "version", "step", "attempt_number", "run_id", "cells", "inputs", "params", "timeout_seconds", "grace_seconds", "fence", "events", "evaluation", "traceparent")
     ATTEMPT_ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
@@ -134,6 +134,7 @@ class ExecuteRequest(_message.Message):
     FENCE_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     EVALUATION_FIELD_NUMBER: _ClassVar[int]
+    TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
     attempt_id: str
     version: str
     step: str
@@ -147,7 +148,8 @@ class ExecuteRequest(_message.Message):
     fence: int
     events: _containers.RepeatedCompositeFieldContainer[WaitEvent]
     evaluation: Evaluation
-    def __init__(self, attempt_id: _Optional[str] = ..., version: _Optional[str] = ..., step: _Optional[str] = ..., attempt_number: _Optional[int] = ..., run_id: _Optional[int] = ..., cells: _Optional[_Iterable[_Union[TargetCell, _Mapping]]] = ..., inputs: _Optional[_Iterable[_Union[InputBinding, _Mapping]]] = ..., params: _Optional[bytes] = ..., timeout_seconds: _Optional[float] = ..., grace_seconds: _Optional[float] = ..., fence: _Optional[int] = ..., events: _Optional[_Iterable[_Union[WaitEvent, _Mapping]]] = ..., evaluation: _Optional[_Union[Evaluation, _Mapping]] = ...) -> None: ...
+    traceparent: str
+    def __init__(self, attempt_id: _Optional[str] = ..., version: _Optional[str] = ..., step: _Optional[str] = ..., attempt_number: _Optional[int] = ..., run_id: _Optional[int] = ..., cells: _Optional[_Iterable[_Union[TargetCell, _Mapping]]] = ..., inputs: _Optional[_Iterable[_Union[InputBinding, _Mapping]]] = ..., params: _Optional[bytes] = ..., timeout_seconds: _Optional[float] = ..., grace_seconds: _Optional[float] = ..., fence: _Optional[int] = ..., events: _Optional[_Iterable[_Union[WaitEvent, _Mapping]]] = ..., evaluation: _Optional[_Union[Evaluation, _Mapping]] = ..., traceparent: _Optional[str] = ...) -> None: ...
 
 class Evaluation(_message.Message):
     __slots__ = ("name", "given")

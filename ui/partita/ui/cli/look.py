@@ -177,13 +177,14 @@ def _say_cell(told: Why, output: Output) -> None:
 def _say_asset(told: AssetWhy, output: Output) -> None:
     from partita.ui.api.services.windows import window_text
 
-    output.say(told.sentence)
+    whole = told.cell is not None and not told.latest  # of an asset without partitions its one cell says it best
+    output.say(told.cell.sentence if whole and told.cell is not None else told.sentence)
     for reason in told.reasons:
         output.say(f"  {reason.code}: {reason.text}")
     if told.window is not None and told.partition is not None:
         output.say(f"  {told.window.partition} {window_text(told.window)}")
-    if told.cell is not None:
-        output.say(f"{'latest' if told.latest else 'now'}: {told.cell.sentence}")
+    if told.cell is not None and not whole:
+        output.say(f"latest: {told.cell.sentence}")
 
 
 def _say_old(found: HeldBack, output: Output) -> None:

@@ -115,6 +115,7 @@ def _say_run(summary: RunSummary, output: Output) -> None:
     output.say(head)
     if summary.tags:
         output.say("tags: " + ", ".join(f"{name}={value}" for name, value in summary.tags.items()))
+    output.say(f"trace: {summary.trace_id}")
     output.say(cells_text(summary.cells))
     output.say(counts_text(summary.tallies))
     if isinstance(summary, RunDetail) and summary.max_active is not None:

@@ -5,6 +5,7 @@ Owns the order show → ask → launch → wait. Every one of them prints the pl
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -176,7 +177,9 @@ def launch_shown(
     count = preview.plan.cell_count
     again = " again" if preview.plan.request.mode == ("all",) else ""
     output.confirm(f"Materialize {count} {'cell' if count == 1 else 'cells'}{again}?", yes=yes)
-    launched = opened.services.plans.launch(preview.plan_id, LaunchRequest(confirm_cells=count, **said))
+    launched = opened.services.plans.launch(
+        preview.plan_id, LaunchRequest(confirm_cells=count, **said), traceparent=os.environ.get("TRACEPARENT")
+    )
     _wait(opened, preview, launched, detach=detach, output=output)
 
 

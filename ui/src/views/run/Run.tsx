@@ -118,6 +118,10 @@ function Header({ run }: { run: RunDetail }) {
             {plural(run.cells.total, "cell")}
           </span>
           {(run.max_active !== null || (open && run.backfill_id === null)) && <Pace run={run} open={open} />}
+          <span data-tip={`Trace ${run.trace_id}`}>
+            Trace <span className="mono">{run.trace_id.slice(0, 8)}</span>
+            <CopyButton text={run.trace_id} what="Copy trace id" />
+          </span>
           {run.snapshots.map((snapshot) => (
             <span key={snapshot.location} data-tip={snapshot.version}>
               {snapshot.location} <span className="mono">{shortHash(snapshot.version)}</span>

@@ -54,8 +54,8 @@ FAILING_CHECKS = text("""
 CELL = text("""
     SELECT c.window_start, c.window_end, c.data_version, c.location, c.metadata, c.published_at, c.version_at,
            c.published_attempt, c.published_run, c.last_outcome, c.last_attempt, c.last_attempt_at, c.last_error,
-           f.text AS fingerprint
-    FROM cell c LEFT JOIN fingerprint f ON f.id = c.fingerprint_id
+           f.text AS fingerprint, r.as_of, r.cause
+    FROM cell c LEFT JOIN fingerprint f ON f.id = c.fingerprint_id LEFT JOIN run r ON r.id = c.published_run
     WHERE c.asset_id = :asset_id AND c.partition = :partition
 """)
 

@@ -98,7 +98,8 @@ ATTEMPTS_OF_TASKS = text(f"""
     SELECT {_ATTEMPT} FROM attempt p WHERE p.task_id = ANY(CAST(:ids AS bigint[])) ORDER BY p.task_id, p.number
 """)
 ATTEMPT = text(f"""
-    SELECT {_ATTEMPT}, p.traceback, p.inputs, p.log, p.usage FROM attempt p WHERE p.id = :attempt_id
+    SELECT {_ATTEMPT}, p.traceback, p.inputs, p.log, p.usage, r.as_of, r.cause
+    FROM attempt p JOIN run r ON r.id = p.run_id WHERE p.id = :attempt_id
 """)
 ATTEMPTS_OF_CELL = text(f"""
     SELECT {_ATTEMPT} FROM attempt p

@@ -72,9 +72,9 @@ PULSE = text("SELECT p.last_ok FROM db_pulse p WHERE p.id = 1")
 # Events commit out of order of their ids. Below the oldest running transaction nothing can come any more, so (xid, id) order is
 # final there: no reader of it skips or repeats (DESIGN section 6, "Events").
 _EVENT = """e.id, CAST(CAST(e.xid AS text) AS bigint) AS xid, e.at, e.kind, a.key AS asset, e.partition, e.run_id, e.task_id,
-    e.body"""
+    e.body, r.as_of, r.cause"""
 EVENTS_AFTER = text(f"""
-    SELECT {_EVENT} FROM event e LEFT JOIN asset a ON a.id = e.asset_id
+    SELECT {_EVENT} FROM event e LEFT JOIN asset a ON a.id = e.asset_id LEFT JOIN run r ON r.id = e.run_id
     WHERE (e.xid, e.id) > (CAST(CAST(:xid AS text) AS xid8), CAST(:id AS bigint))
       AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
     ORDER BY e.xid, e.id LIMIT :limit

@@ -185,6 +185,7 @@ class Published(Model):
     at: datetime
     attempt_id: int | None
     run_id: int | None
+    trace_id: str | None
     code_fingerprint: str | None
     metadata: dict[str, Any]
     rows: int | None

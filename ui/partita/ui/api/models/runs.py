@@ -35,6 +35,7 @@ class RunSummary(Model):
     finished_at: datetime | None
     task_count: int
     tags: dict[str, str]
+    trace_id: str
     tallies: Counts
     cells: CellTally
     asset_keys: list[str]
@@ -150,8 +151,11 @@ class CancelPreview(Model):
 
 
 class AttemptDetail(AttemptSummary):
+    """`traceparent` is the W3C trace context that its process got."""
+
     task_id: int
     run_id: int
+    traceparent: str
     inputs: list[dict[str, Any]]
     checks: list[CheckResult]
     traceback: str | None
@@ -166,6 +170,7 @@ class LogLineView(Model):
 
 
 class LogPageView(Model):
+    trace_id: str
     lines: list[LogLineView]
     next_offset: int
     complete: bool

@@ -187,6 +187,7 @@ class LiveEvent(Model):
     asset: str | None
     partition: str | None
     run_id: int | None
+    trace_id: str | None
     task_id: int | None
     state: str | None
 

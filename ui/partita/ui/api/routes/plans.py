@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Header
 
 from partita.ui.api.models import (
     LaunchRequest,
@@ -17,6 +19,7 @@ from partita.ui.api.models.plans import TaskRerun, TaskRerunRequest
 from partita.ui.api.routes.common import ERRORS, Id, Use
 
 router = APIRouter(tags=["plans"], responses=ERRORS)
+Traceparent = Annotated[str | None, Header(description="W3C trace context; one that is malformed is ignored")]
 
 
 @router.post("/plans", operation_id="createPlan")
@@ -48,5 +51,5 @@ def plan_task_rerun(use: Use, task_id: Id, request: TaskRerunRequest) -> TaskRer
 
 
 @router.post("/plans/{plan_id}/launch", operation_id="launchPlan", responses={409: {"model": NotLaunched}})
-def launch_plan(use: Use, plan_id: Id, request: LaunchRequest) -> LaunchView:
-    return use.plans.launch(plan_id, request)
+def launch_plan(use: Use, plan_id: Id, request: LaunchRequest, traceparent: Traceparent = None) -> LaunchView:
+    return use.plans.launch(plan_id, request, traceparent=traceparent)

@@ -15,6 +15,7 @@ from partita.core.cells import Why as CoreWhy
 from partita.core.cells import why as explain
 from partita.core.changes import CodeChange, code_change
 from partita.core.decide.dynamic import EXPIRED
+from partita.core.decide.traces import trace_of
 from partita.core.store.queries import api_assets as sql
 from partita.core.store.queries import api_runs
 from partita.core.store.queries.api_read import Row, now, one, rows
@@ -237,6 +238,7 @@ def _published(row: Row | None) -> Published | None:
         at=row["published_at"],
         attempt_id=row["published_attempt"],
         run_id=row["published_run"],
+        trace_id=None if row["cause"] is None else trace_of(row["published_run"], row["as_of"], row["cause"]),
         code_fingerprint=row["fingerprint"],
         metadata=metadata,
         rows=counted if isinstance(counted, int) else None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from partita.core.decide.traces import trace_of
 from partita.core.logs import LogLine, lost_text
 from partita.core.store.queries import api_runs as sql
 from partita.core.store.queries.api_read import one
@@ -33,7 +34,8 @@ class LogService:
         usage = row["usage"] or {}
         lost = usage.get("log_lines_lost")
         gap = lost_text(lost, str(usage.get("log_lost_because", ""))) if isinstance(lost, int) else None
-        return LogSource(attempt_id, row["log"], row["finished_at"], gap)
+        trace_id = trace_of(row["run_id"], row["as_of"], row["cause"])
+        return LogSource(attempt_id, row["log"], row["finished_at"], gap, trace_id)
 
     def page(
         self,
@@ -56,12 +58,12 @@ class LogService:
             lines += [line for line in page.lines if wanted(line)]
             if complete or not moved or len(lines) >= limit:
                 break
-        return LogPageView(lines=lines, next_offset=offset, complete=complete)
+        return LogPageView(trace_id=source.trace_id, lines=lines, next_offset=offset, complete=complete)
 
     def read(self, source: LogSource, *, offset: int, limit: int = 1000) -> LogPageView:
         """The next lines, unfiltered."""
         if source.name is None:
-            return LogPageView(lines=[], next_offset=offset, complete=source.ended)
+            return LogPageView(trace_id=source.trace_id, lines=[], next_offset=offset, complete=source.ended)
         page = self._backend.logs.read(source.name, offset=offset, limit=limit)
         # A worker that was killed wrote no end: nothing follows once the attempt is over and all was read.
         silent_end = not page.lines and source.ended
@@ -72,6 +74,7 @@ class LogService:
                 LogLineView(n=_AFTER_ALL, at=source.ended_at, stream="system", level="WARNING", text=source.gap)
             )
         return LogPageView(
+            trace_id=source.trace_id,
             lines=lines,
             next_offset=page.next_offset,
             complete=page.complete or silent_end,
@@ -86,13 +89,16 @@ class LogSource:
     """The log of one attempt: its name in the log store (None before a worker has it), when the attempt ended, and what is to be
     said of lines that could not be written."""
 
-    __slots__ = ("attempt_id", "ended_at", "gap", "name")
+    __slots__ = ("attempt_id", "ended_at", "gap", "name", "trace_id")
 
-    def __init__(self, attempt_id: int, name: str | None, ended_at: datetime | None, gap: str | None = None) -> None:
+    def __init__(
+        self, attempt_id: int, name: str | None, ended_at: datetime | None, gap: str | None, trace_id: str
+    ) -> None:
         self.attempt_id = attempt_id
         self.name = name
         self.ended_at = ended_at
         self.gap = gap
+        self.trace_id = trace_id
 
     @property
     def ended(self) -> bool:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from partita.assets import SelectionError
 from partita.core.catalog import Catalog
 from partita.core.decide.backfills import check_retry
+from partita.core.decide.traces import CAUSE, known_traceparent
 from partita.core.duties.launch import PlanOutdated, launch
 from partita.core.duties.values import Launched, NewBackfill
 from partita.core.planner import (
@@ -142,8 +143,9 @@ class PlanService:
         """As `compare`, to a kept plan."""
         return difference_view(self.compare(self._load(plan_id), hash_prefix))
 
-    def launch(self, plan_id: int, request: LaunchRequest) -> LaunchView:
-        """Plans the same request again `as_of` the same instant, and runs it when that is what was shown.
+    def launch(self, plan_id: int, request: LaunchRequest, *, traceparent: str | None = None) -> LaunchView:
+        """Plans the same request again `as_of` the same instant, and runs it when that is what was shown. `traceparent`: the W3C
+        trace context of whoever asks; what comes of it goes on in that trace.
 
         Raises NotWhatWasShown or the planner's PlanChanged (with the difference), NothingToDo, NotFound.
         """
@@ -160,11 +162,11 @@ class PlanService:
                 rule="everything it asks for is fresh, or blocked",
                 fix='choose mode "all" to make it again',
             )
-        launched = self._launch(shown, request)
+        launched = self._launch(shown, request, known_traceparent(traceparent))
         self._backend.wake(launched.channels)
         return LaunchView(run_id=launched.run_id, backfill_id=launched.backfill_id)
 
-    def _launch(self, shown: Preview, request: LaunchRequest) -> Launched:
+    def _launch(self, shown: Preview, request: LaunchRequest, trace: str | None) -> Launched:
         if request.lane is not None:
             known_lane(self._backend.store.run(lambda tx: tx.lanes()), request.lane)
         catalog, fresh = self._replanned(shown)
@@ -174,7 +176,7 @@ class PlanService:
         asked = to_launch(
             fresh,
             catalog,
-            cause=self._cause(fresh, request.reason.strip()),
+            cause=self._cause(fresh, request.reason.strip(), trace),
             backfill=backfill,
             retry_of=None if retry_of is None else BackfillId(retry_of),
             newest_first=newest_first,
@@ -190,9 +192,9 @@ class PlanService:
             raise
         return made
 
-    def _cause(self, made: Plan, reason: str) -> dict[str, str]:
+    def _cause(self, made: Plan, reason: str, trace: str | None) -> dict[str, str]:
         cause = {"kind": self._backend.kind, "by": self._backend.who, "text": sentence(made)}
-        return {**cause, "reason": reason} if reason else cause
+        return cause | ({"reason": reason} if reason else {}) | ({CAUSE: trace} if trace else {})
 
     def _new_backfill(self, shown: Preview, request: LaunchRequest, made: Plan) -> NewBackfill | None:
         wanted = request.name or request.priority or request.order != "oldest"

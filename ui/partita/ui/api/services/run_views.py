@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from partita.core.catalog import Catalog
+from partita.core.decide.traces import trace_of
 from partita.core.planner import span_text
 from partita.ui.api.models import (
     AssetProgress,
@@ -183,6 +184,7 @@ def run_summary(row: Row, states: Iterable[Row], cells: Sequence[Row]) -> RunSum
         finished_at=row["finished_at"],
         task_count=sum(one["n"] for one in states),
         tags=dict(row["tags"] or {}),
+        trace_id=trace_of(row["id"], row["as_of"], row["cause"]),
         tallies={one["state"]: one["n"] for one in states},
         cells=tally,
         asset_keys=list(dict.fromkeys(one["asset"] for one in cells))[:ASSETS_SHOWN],

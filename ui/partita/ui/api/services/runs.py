@@ -12,6 +12,7 @@ from threading import Lock
 
 from partita.core.decide.runs import check_limitable
 from partita.core.duties.run_limits import limit_run
+from partita.core.decide.traces import trace_of, traceparent
 from partita.core.duties.runs import cancel_run, cancel_tasks
 from partita.core.store.queries import api_runs as sql
 from partita.core.store.queries.api_read import Row, Rows, now, number, one, rows
@@ -178,6 +179,7 @@ class RunService:
             inputs=[dict(item) for item in row["inputs"]],
             checks=[views.check_result(check) for check in checks],
             traceback=row["traceback"],
+            traceparent=traceparent(trace_of(row["run_id"], row["as_of"], row["cause"]), "attempt", row["id"]),
         )
 
     def queue(self) -> QueueView:
