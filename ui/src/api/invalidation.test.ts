@@ -8,6 +8,7 @@ const event = (part: Partial<LiveEvent> & Pick<LiveEvent, "kind">): LiveEvent =>
   asset: null,
   partition: null,
   run_id: null,
+  trace_id: null,
   task_id: null,
   state: null,
   ...part,
