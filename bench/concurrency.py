@@ -1,4 +1,5 @@
-"""What attempts cost that only run: thousands are held for a while by workers that do nothing but renew their leases (S-015).
+"""What attempts cost that only run: thousands are held for a while by workers that do nothing but renew their leases
+(S-015, S-017).
 
 A lease is a row per worker, not per attempt, so what the database writes meanwhile must not grow with the attempts. Measured over
 the window: processor time of all workers and of the database's processes that serve them, polls included, and every row that any

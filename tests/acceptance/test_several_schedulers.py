@@ -44,7 +44,8 @@ def test_a_scheduler_that_stops_leaves_the_code_servers_to_the_others(deploy: De
 
 
 def test_one_place_tells_what_every_process_has_done(deploy: Deploy) -> None:
-    """S-249: schedulers and workers write their counts beside their sign of life; `/metrics` leaves none out."""
+    """S-123: loop time, processor time and how often a duty was held by another.
+    S-249: schedulers and workers write their counts beside their sign of life; `/metrics` leaves none out."""
     deployment = deploy({"partita.toml": CONFIG, "plain_assets.py": ASSETS})
     for name in ("first", "second"):
         deployment.start("scheduler", name=name)

@@ -49,7 +49,10 @@ class LocationConfig(_Section):
 
 
 class DatabaseConfig(_Section):
+    """`replica_url`: a read replica, which pages of history are read from."""
+
     url: str | None = None
+    replica_url: str | None = None
     pool_size: int = Field(default=8, ge=2)
 
 
@@ -231,7 +234,7 @@ _TABLES: Mapping[str, tuple[str, type[BaseModel]]] = {
 def load_config(start: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Config:
     """Reads the nearest `partita.toml` at or above `start` (default: PARTITA_PROJECT, else the current folder).
 
-    Raises ConfigError. PARTITA_HOME, PARTITA_DATABASE_URL and PARTITA_API_PORT override the file.
+    Raises ConfigError. PARTITA_HOME, PARTITA_DATABASE_URL, PARTITA_DATABASE_REPLICA_URL and PARTITA_API_PORT override the file.
     """
     environ = os.environ if environ is None else environ
     file = _find((start or Path(environ.get("PARTITA_PROJECT", "."))).absolute())
@@ -326,8 +329,10 @@ def _resolved(config: Config, environ: Mapping[str, str]) -> Config:
             for location in config.locations
         ),
     }
-    if url := environ.get("PARTITA_DATABASE_URL"):
-        changes["database"] = config.database.model_copy(update={"url": url})
+    urls = {"url": environ.get("PARTITA_DATABASE_URL"), "replica_url": environ.get("PARTITA_DATABASE_REPLICA_URL")}
+    if any(urls.values()):
+        given = {name: url for name, url in urls.items() if url}
+        changes["database"] = config.database.model_copy(update=given)
     if port := environ.get("PARTITA_API_PORT"):
         if not port.isdecimal() or int(port) > 65_535:
             raise ConfigError(

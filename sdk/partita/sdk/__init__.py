@@ -46,6 +46,8 @@ from partita.sdk.reporting import AssetEvent, Reporter, ReportError
 from partita.sdk.resources import Resource
 from partita.sdk.results import MaterializeResult
 from partita.sdk.runtime_values import InputCell
+from partita.sdk.secrets import SecretBackend, secret, secret_backends
+from partita.sdk.sql import SqlFile
 from partita.sdk.watching import Trigger, Wait
 
 __all__ = [
@@ -84,8 +86,10 @@ __all__ = [
     "RetryPolicy",
     "RunEvent",
     "ScheduleContext",
+    "SecretBackend",
     "SensorContext",
     "Skip",
+    "SqlFile",
     "Static",
     "TaskEnded",
     "TimeSpan",
@@ -117,6 +121,8 @@ __all__ = [
     "rolling",
     "same",
     "schedule",
+    "secret",
+    "secret_backends",
     "sensor",
     "specific",
     "table",

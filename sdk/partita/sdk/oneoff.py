@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except PartitaError as refused:
             told = {"error": {"what": refused.what, "rule": refused.rule, "fix": refused.fix}}
             code = FAILED if isinstance(refused, MaterializationFailed) else REFUSED
-            _say_error(refused)
+            say_error(refused)
     if options.json:
         sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2, default=str) + "\n")
     return code
@@ -70,11 +70,12 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
 def _run(options: argparse.Namespace, said: TextIO) -> tuple[dict[str, Any], int]:
     location = load_location(options.location, options.root, options.module)
     handle = find_step(location, options.asset, options.in_module)
-    steps = [handle.step.id, *(_above(location, handle) if options.upstream else ())]
-    _refuse_own_stores([location.steps[one] for one in steps], options.write)
+    steps = [handle.step.id, *(above(location, handle) if options.upstream else ())]
+    if options.write is None:
+        refuse_own_stores([location.steps[one] for one in steps], fix="add --write FOLDER when you want that")
     folder = TemporaryFolder.make() if options.write is None else None
     lake = options.write.absolute() if folder is None else folder.path
-    apart = replace(location, steps={key: _stored_in(lake, one) for key, one in location.steps.items()})
+    apart = replace(location, steps={key: stored_in(lake, one) for key, one in location.steps.items()})
     keys = [made.key for made in handle.step.assets]
     result = materialize_location(
         apart,
@@ -124,7 +125,7 @@ def _names(handle: StepHandle) -> set[str]:
     return {handle.step.function.__name__, *keys, *(key.rpartition("/")[2] for key in keys)}
 
 
-def _above(location: LoadedLocation, handle: StepHandle) -> list[str]:
+def above(location: LoadedLocation, handle: StepHandle) -> list[str]:
     """The steps of this location that the step reads, directly or through others."""
     makers = {made.key: step_id for step_id, one in location.steps.items() for made in one.step.assets}
     found: dict[str, None] = {}
@@ -138,18 +139,19 @@ def _above(location: LoadedLocation, handle: StepHandle) -> list[str]:
     return list(found)
 
 
-def _refuse_own_stores(handles: Sequence[StepHandle], write: Path | None) -> None:
+def refuse_own_stores(handles: Sequence[StepHandle], *, fix: str) -> None:
     """An asset with io=None writes from within its function: we cannot keep it from that."""
     own = [made.key for handle in handles for made in handle.step.assets if handle.io[made.key] is None]
-    if own and write is None:
+    if own:
         raise PartitaError(
             f"{', '.join(own)} {'stores its' if len(own) == 1 else 'store their'} own data (io=None)",
-            rule="run writes nothing unless --write says so, and this function writes by itself",
-            fix="add --write FOLDER when you want that",
+            rule="this command writes nothing unless it is told so, and this function writes by itself",
+            fix=fix,
         )
 
 
-def _stored_in(lake: Path, handle: StepHandle) -> StepHandle:
+def stored_in(lake: Path, handle: StepHandle) -> StepHandle:
+    """The step with everything that partita stores for it in a lake apart."""
     here = Lake(root=lake)
     return replace(handle, io={key: None if one is None else here for key, one in handle.io.items()})
 
@@ -271,7 +273,8 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _say_error(error: PartitaError) -> None:
+def say_error(error: PartitaError) -> None:
+    """On stderr: what, the rule and the fix."""
     lines = [error.what, *(f"  {name}: {text}" for name, text in (("rule", error.rule), ("fix", error.fix)) if text)]
     print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
 

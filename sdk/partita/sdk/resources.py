@@ -11,9 +11,10 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar, dataclass_transform, get_type_hints
+from typing import Any, Self, TypeVar, dataclass_transform, get_args, get_type_hints
 
 from partita.assets import DefinitionError
+from partita.sdk.secrets import find_secret, remember
 
 R = TypeVar("R", bound="Resource")
 
@@ -27,7 +28,8 @@ class Resource:
             threads: int = 2
 
     reads `WAREHOUSE_PATH` and `WAREHOUSE_THREADS` (`env_prefix` replaces the class name) unless an instance is handed
-    to `materialize(resources=[...])`. A pydantic model works as well: `class Warehouse(BaseModel, Resource)`.
+    to `materialize(resources=[...])`. A field of the type `SecretStr` is looked up as the secret of that name
+    (`warehouse_token`) first, when a step runs. A pydantic model works as well: `class Warehouse(BaseModel, Resource)`.
 
     >>> class Warehouse(Resource):
     ...     path: str
@@ -62,8 +64,9 @@ class Resource:
         missing: list[str] = []
         for name, annotation, required in _fields(cls):
             variable = f"{cls.__partita_env_prefix__}_{name.upper()}"  # type: ignore[attr-defined]
-            if variable in env:
-                given[name] = _parse(env[variable], annotation, variable)
+            text = _text_of(variable, annotation, environ, env)
+            if text is not None:
+                given[name] = _parse(text, annotation, variable)
             elif required:
                 missing.append(variable)
         if missing:
@@ -142,6 +145,23 @@ def _fields(cls: type[Resource]) -> list[tuple[str, Any, bool]]:
         for field in dataclasses.fields(cls)  # type: ignore[arg-type]
         if field.init
     ]
+
+
+def _text_of(variable: str, annotation: Any, environ: Mapping[str, str] | None, env: Mapping[str, str]) -> str | None:
+    """What configures a field; a secret one (`SecretStr`) is looked up as such first."""
+    if not _is_secret(annotation):
+        return env.get(variable)
+    found = find_secret(variable.lower(), environ)
+    if found is None and variable in env:
+        remember(env[variable])
+        return env[variable]
+    return found
+
+
+def _is_secret(annotation: Any) -> bool:
+    from pydantic import SecretStr
+
+    return annotation is SecretStr or SecretStr in get_args(annotation)
 
 
 def _parse(text: str, annotation: Any, variable: str) -> Any:

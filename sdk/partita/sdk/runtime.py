@@ -26,6 +26,7 @@ from partita.sdk.runtime_values import (
     StepStatus,
     TargetCell,
 )
+from partita.sdk.wall_clock import clock_warnings
 
 __all__ = [
     "CellKind",
@@ -43,6 +44,7 @@ __all__ = [
     "StepResult",
     "StepStatus",
     "TargetCell",
+    "clock_warnings",
     "evaluate",
     "load_location",
     "run_step",

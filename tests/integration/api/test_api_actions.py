@@ -158,7 +158,7 @@ def test_a_backfill_has_a_name_a_limit_progress_and_an_end(world: Any, client: h
 
 
 def test_the_metrics_tell_what_waits_and_what_duties_cost(world: Any, client: httpx.Client) -> None:
-    """S-181, S-249: in the format that scrapers read."""
+    """S-123, S-134: what pools hold is counted when somebody asks. S-181, S-249: in the format that scrapers read."""
     world.activate()
     plan = post(client, "/plans", {"selection": "raw/flights", "from_key": "2013-01-01", "to_key": "2013-01-09"})
     post(client, f"/plans/{plan['id']}/launch", {"confirm_cells": 9})

@@ -89,3 +89,32 @@ def test_a_key_in_two_locations_a_cycle_across_them_and_a_missing_owner(
     assert code == 1
     assert "a" in cycle
     assert "->" in cycle
+
+
+STAMPED = """
+from datetime import UTC, datetime
+from partita.sdk import asset, defaults
+
+defaults(owner="team:shop")
+
+@asset(io=None)
+def stamped() -> None:
+    datetime.now(UTC)
+
+@asset(io=None)
+def meant() -> None:
+    datetime.now(UTC)  # partita: wall clock
+"""
+
+
+def test_a_step_that_asks_the_clock_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S-087: no error, unless warnings are."""
+    project(tmp_path, {"shop": {"shop_stamped": STAMPED}})
+    code, told = check(tmp_path, monkeypatch, capsys)
+    assert code == 0
+    [found] = told["findings"]
+    assert (found["severity"], found["subject"]) == ("warning", "shop_stamped")
+    assert found["what"].startswith("stamped calls datetime.now() in line 9")
+    assert check(tmp_path, monkeypatch, capsys, "--strict")[0] == 1

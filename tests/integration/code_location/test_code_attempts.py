@@ -79,6 +79,17 @@ async def test_the_process_of_an_attempt_is_in_the_trace_of_its_run(start_server
         assert f"trace={given[3:35]} env={given} same=True" in story.said(Line.STDOUT)
 
 
+async def test_a_secret_that_was_looked_up_is_masked_in_all_that_is_said(start_server: StartServer) -> None:
+    """S-035: in output, log lines, the error and its traceback."""
+    async with connected(start_server("steady")) as client:
+        story = await run(client, "tells_secrets")
+        lines = [*story.said(Line.STDOUT), *story.said(Line.STDERR), *story.said(Line.LOG)]
+        told = "\n".join([*lines, story.finished.error, story.finished.traceback])
+        for word in ("printed", "complained", "logged", "passed on", "refused"):
+            assert f"{word} ***" in told
+        assert "s3cret-value" not in told
+
+
 async def test_cancel_lets_the_function_clean_up(start_server: StartServer) -> None:
     async with connected(start_server("steady")) as client:
         running = await begin(client, "sleeps", "attempt-1", grace_seconds=60)

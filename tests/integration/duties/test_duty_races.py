@@ -128,7 +128,8 @@ def test_two_schedulers_do_not_fold_at_the_same_time(world: PostgresWorld) -> No
 
 
 def test_two_workers_never_claim_one_task(world: PostgresWorld) -> None:
-    """S-118: SKIP LOCKED, nobody waits."""
+    """S-122: nothing is handed over that could be lost in between: a queued task is a row until a worker has it.
+    S-118: SKIP LOCKED, nobody waits."""
     world.launch(*(step(asset) for asset in range(1, 7)))
     admit(world.store)
     resolve = world.definitions.resolve

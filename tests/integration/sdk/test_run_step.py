@@ -69,6 +69,8 @@ def test_a_decorated_function_stays_callable() -> None:
 
 
 def test_the_context_tells_partition_zone_attempt_and_forwards_logs_and_metadata() -> None:
+    """S-207: small values are kept with what they are about."""
+
     @asset(partitions=Daily("2013-03-10", end="2013-03-12", tz="America/New_York"))
     def orders(context: Context) -> Relation:
         context.log.info("hours %d", (context.partition.end - context.partition.start).days)

@@ -37,6 +37,7 @@ def run(assets: Any, **options: Any) -> Any:
 
 
 def test_a_duckdb_file_replaces_partitions_and_keeps_failed_ones(tmp_path: Any) -> None:
+    """S-197: a rerun overwrites just its own partitions."""
     shop = DuckDBFile("shop", str(tmp_path / "shop.duckdb"))
     values = {"a": 1, "b": 2}
 
@@ -76,6 +77,7 @@ def test_an_attempt_with_an_old_fence_cannot_overwrite(tmp_path: Any) -> None:
 
 
 def test_a_manager_of_ones_own_stores_and_reads() -> None:
+    """S-210: the value goes to the store, the record keeps where it is."""
     from partita.sdk.io.base import IOManager, ReadContext, WriteContext, Written
 
     class Memory(IOManager):

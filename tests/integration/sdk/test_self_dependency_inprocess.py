@@ -60,6 +60,7 @@ def test_earlier_partitions_first_whatever_the_batch(tmp_path: Path) -> None:
 
 
 def test_the_month_before_and_a_table_by_a_function(tmp_path: Path) -> None:
+    """S-211: other partitions are read through declared dependencies."""
     tmp_path.joinpath("own.py").write_text(MODULE)
     location = load(tmp_path, "own")
     result = materialize_location(

@@ -1,4 +1,4 @@
-"""Lists cross to Postgres as one text each: what arrives is what was sent, whatever it holds."""
+"""Lists cross to Postgres as one text each: what arrives is what was sent, whatever it holds (S-137)."""
 
 from __future__ import annotations
 

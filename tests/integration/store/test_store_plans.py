@@ -1,4 +1,4 @@
-"""Every statement of the duties finds its rows by an index, however large the tables have grown (law 4, S-030)."""
+"""Every statement of the duties finds its rows by an index, however large the tables have grown (law 4, S-030) (S-120)."""
 
 from __future__ import annotations
 

@@ -122,6 +122,7 @@ def test_a_statement_that_waited_for_a_lock_still_counts_with_its_old_snapshot(
 
 
 def test_a_pool_that_another_admitter_holds_is_passed_over(store: PostgresStore, place: Place) -> None:
+    """S-121, S-133: with SKIP LOCKED the second scheduler passes over what the first holds, always."""
     with store.begin() as one, store.begin() as two:
         assert [pool.name for pool in one.lock_pools_skip(["warehouse"])] == ["warehouse"]
         assert [pool.name for pool in two.lock_pools_skip(["default", "warehouse"])] == ["default"]
@@ -194,7 +195,8 @@ def _publication(cell: CellRef, fence: int, version: str = "v1") -> Publication:
 
 
 def test_a_publication_with_an_old_fence_is_refused(store: PostgresStore, place: Place, pg_url: str) -> None:
-    """An attempt that lost its lease while it computed (S-010: fencing makes a stale try unable to publish)."""
+    """S-122: a late attempt cannot publish.
+    An attempt that lost its lease while it computed (S-010: fencing makes a stale try unable to publish)."""
     with store.begin() as tx:
         (task_id,) = place.add_tasks(tx, 1)
         cell = place.cell(f"k{task_id:03}")
@@ -289,6 +291,7 @@ def test_two_completions_decrement_a_dependent_once_each(store: PostgresStore, p
 
 
 def test_two_claimers_take_disjoint_tasks(store: PostgresStore, place: Place) -> None:
+    """S-121: none waits for the other."""
     with store.begin() as tx:
         ids = place.add_tasks(tx, 5)
         tx.write_tasks([TaskUpdate.of(task, TaskState.QUEUED, queued_at=tx.now()) for task in tx.lock_tasks(ids)])

@@ -59,7 +59,7 @@ def test_many_cells_that_fail_together_are_one_notice(world: World) -> None:
 
 
 def test_a_failed_attempt_and_the_last_one_are_told_apart(world: World) -> None:
-    """S-206: a rule may be about attempts."""
+    """S-114: a failed attempt is told, whatever becomes of its run. S-206: a rule may be about attempts."""
     alerts = alerts_of(
         world, rule("all", "failed", to=("json://all",)), rule("end", "retries_exhausted", to=("json://end",))
     )

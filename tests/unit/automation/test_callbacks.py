@@ -1,4 +1,4 @@
-"""Callbacks are told of ends of tasks by the events that the finishing transactions wrote: each, and of no other."""
+"""Callbacks are told of ends of tasks by the events that the finishing transactions wrote: each, and of no other (S-160)."""
 
 from __future__ import annotations
 
@@ -117,6 +117,7 @@ def test_of_other_steps_and_other_ends_it_is_not_told(told: Told) -> None:
 
 
 def test_when_it_cannot_be_called_it_is_told_again(told: Told) -> None:
+    """S-160: side effects come after the commit, with a key that stays the same."""
     told.fail(1, 2)
     first = told.begin()
     assert first is not None

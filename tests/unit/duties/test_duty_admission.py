@@ -106,7 +106,8 @@ def test_reasons_are_written_only_when_they_change(world: World) -> None:
 
 
 def test_an_asset_never_has_more_active_than_its_cap_over_all_runs(world: World) -> None:
-    """S-143: `max_active` of an asset is a pool row that every run's tasks of it take a slot of."""
+    """S-093: max_active=1 serializes what writes a shared target, in the order of its partitions.
+    S-143: `max_active` of an asset is a pool row that every run's tasks of it take a slot of."""
     world.set_caps({asset_pool("a"): 2})
     for partition in ("1", "2", "3"):
         world.launch(step(1, partitions=[partition], caps=(asset_pool("a"),)), step(2, partitions=[partition]))

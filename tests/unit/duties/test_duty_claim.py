@@ -130,6 +130,7 @@ def test_a_worker_whose_lease_was_lost_claims_nothing(world: World) -> None:
 
 
 def test_claims_are_limited_and_pinned(world: World) -> None:
+    """S-132: what is ready is claimed by tasks, whatever runs they are of."""
     world.launch(*(step(asset) for asset in range(1, 6)), step(9, location_id=LocationId(2)))
     admit(world.store)
     assert len(world.claims(limit=2).claimed) == 2

@@ -1,4 +1,4 @@
-"""Deadlines over the in-memory store with virtual time: a miss is told once, and costs the work nothing (S-203, S-204)."""
+"""Deadlines over the in-memory store with virtual time: a miss is told once, and costs the work nothing (S-203, S-204, S-128)."""
 
 from __future__ import annotations
 

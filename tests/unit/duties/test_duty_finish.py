@@ -130,7 +130,7 @@ def test_a_skipped_earlier_partition_satisfies_a_self_dependency(world: World) -
 
 
 def test_an_all_done_cleanup_runs_and_does_not_rescue_the_run(world: World) -> None:
-    """S-111, S-113."""
+    """S-114: an optional step is a trigger rule, and hides no failure. S-111, S-113."""
     made = world.launch(step(1), step(2, 0), step(3, 1, rule="all_done"))
     world.finish(report(world.start()["s1"], AttemptOutcome.FAILED))
     assert world.states() == {"s1": "failed", "s2": "upstream_failed", "s3": "scheduled"}

@@ -6,6 +6,7 @@ import pytest
 from tests.simulation.crashing import Crash, CrashingStore
 from tests.unit.duties.duty_world import World, gate, report, step
 
+from partita.core.decide.caps import asset_pool
 from partita.core.duties.admit import admit
 from partita.core.duties.channels import Channel
 from partita.core.duties.finish import finish
@@ -17,7 +18,8 @@ from partita.core.store.values import (
 
 
 def test_a_chain_runs_in_order_and_the_run_succeeds(world: World) -> None:
-    """none -> scheduled -> queued -> running -> success (S-107); the completion releases the next (S-139)."""
+    """S-011: the transaction that ends a task makes what follows ready: no loop has to come by.
+    none -> scheduled -> queued -> running -> success (S-107); the completion releases the next (S-139)."""
     made = world.launch(step(1), step(2, 0), step(3, 1))
     assert world.states() == {"s1": "scheduled", "s2": "none", "s3": "none"}
     for name in ("s1", "s2", "s3"):
@@ -65,3 +67,29 @@ def test_a_gate_whose_opener_died_is_opened_by_the_next_admission(world: World) 
     assert world.of_step("s2")["state"] == "none"
     assert admit(world.store).gates == 1
     assert list(world.start()) == ["s2"]
+
+
+def test_an_earlier_partition_is_waited_for_and_not_what_follows_from_it(world: World) -> None:
+    """S-164: waiting for everything downstream of the earlier partition too is no default: the first downstream is still open
+    here, and the second partition goes on."""
+    world.launch(
+        step(1, partitions=["1"]),
+        step(2, 0, partitions=["1"]),
+        step(1, 0, partitions=["2"]),
+    )
+    world.finish(report(world.start()["s1"]))
+    open_now = [(row["step"], row["state"]) for row in world.rows("task") if row["state"] != "success"]
+    assert sorted(open_now) == [("s1", "scheduled"), ("s2", "scheduled")]
+
+
+def test_tasks_of_one_asset_go_in_the_order_of_its_partitions(world: World) -> None:
+    """S-093: with one slot, the earliest partition first."""
+    world.set_caps({asset_pool("a"): 1})
+    world.launch(*(step(1, partitions=[one], caps=(asset_pool("a"),)) for one in ("1", "2", "3")))
+    made = []
+    for _ in range(3):
+        started = world.start()
+        [claimed] = started.values()
+        made += [one.cell.partition for one in claimed.cells]
+        world.finish(report(claimed))
+    assert made == ["1", "2", "3"]

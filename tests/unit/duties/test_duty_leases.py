@@ -14,7 +14,7 @@ from partita.core.store.values import (
 
 
 def test_a_lapsed_lease_loses_all_attempts_of_the_worker_and_no_user_retry(world: World) -> None:
-    """S-153, S-155, S-233, B-10."""
+    """S-128: any scheduler judges, off the hot path. S-153, S-155, S-233, B-10."""
     world.launch(step(1), step(2))
     world.start()
     _age(world, 31)
@@ -100,3 +100,13 @@ def _age(world: World, seconds: int) -> None:
     for _ in range(seconds):
         world.clock.forward(1)
         pulse(world.store)
+
+
+def test_a_renewal_writes_one_row_whatever_the_worker_runs(world: World) -> None:
+    """S-017, S-233: signs of life cost by the worker and not by what it runs."""
+    world.launch(*(step(n) for n in range(1, 21)))
+    assert len(world.start()) == 20
+    before = world.memory.dump()
+    assert renew(world.store, WORKER).live
+    after = world.memory.dump()
+    assert {name for name in after if after[name] != before[name]} <= {"worker"}

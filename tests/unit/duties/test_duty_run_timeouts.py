@@ -1,4 +1,4 @@
-"""A run that takes longer than it may, over the in-memory store with virtual time (S-159, S-204)."""
+"""A run that takes longer than it may, over the in-memory store with virtual time (S-159, S-204, S-128)."""
 
 from __future__ import annotations
 

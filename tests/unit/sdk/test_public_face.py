@@ -15,7 +15,7 @@ NAMES = [
     "Fail", "Freshness", "From", "Hourly", "IOManager", "InputCell", "Lake", "MaterializeResult", "Monthly", "Multi", "Out",
     "Output", "Partition", "Relation", "ReportError", "Reporter",
     "Resource", "RetryLater", "RetryPolicy", "Skip", "Static", "TimeSpan",
-    "TaskEnded",
+    "SecretBackend", "SqlFile", "TaskEnded", "secret", "secret_backends",
     "TimeWindows", "Trigger", "Wait", "Weekly", "all_", "any_size", "asset", "by_dimension", "check", "defaults", "eager",
     "external",
     "ignore_for_version", "last", "manual", "materialize", "multi_asset", "overlap", "per", "remote", "same",

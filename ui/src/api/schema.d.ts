@@ -4120,7 +4120,10 @@ export interface components {
             /** Partitions */
             partitions: string;
         };
-        /** ModuleView */
+        /**
+         * ModuleView
+         * @description `warnings` do not keep it from loading: threads at import, steps that ask the clock.
+         */
         ModuleView: {
             /** Error */
             error: string | null;
@@ -4130,6 +4133,8 @@ export interface components {
             name: string;
             /** Ok */
             ok: boolean;
+            /** Warnings */
+            warnings: string[];
         };
         /**
          * MoveRequest

@@ -128,6 +128,11 @@ function One({ location, focused }: { location: Location; focused: boolean }) {
               {module.error && <CopyButton text={module.error} what="Copy traceback" label />}
             </p>
             {module.error && <pre className="trace">{module.error}</pre>}
+            {module.warnings.map((warning) => (
+              <p key={warning} className="mid" data-testid="module-warning">
+                {warning}
+              </p>
+            ))}
           </div>
         ))}
     </section>

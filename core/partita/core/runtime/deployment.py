@@ -62,7 +62,9 @@ class Deployment:
         else:
             self.url = self.config.database.url or ""
         migrate(self.url)
-        self.store = open_store(self.url, pool_size=self.config.database.pool_size)
+        self.store = open_store(
+            self.url, replica_url=self.config.database.replica_url, pool_size=self.config.database.pool_size
+        )
         self.hub = WakeHub(self.url)
 
     def __exit__(

@@ -305,7 +305,13 @@ class LocationSync:
 
     def _set_state(self, location: str, state: LocationState, error: str | None, status: pb.LocationStatus) -> None:
         modules = [
-            {"name": one.name, "ok": one.ok, "error": one.error, "import_s": round(one.import_seconds, 3)}
+            {
+                "name": one.name,
+                "ok": one.ok,
+                "error": one.error,
+                "import_s": round(one.import_seconds, 3),
+                "warning": one.warning,
+            }
             for one in status.modules
         ]
         with self._store.begin() as tx:

@@ -61,7 +61,7 @@ def server_command(
 
 def server_env(config: Config, location: LocationConfig) -> dict[str, str]:
     """User code gets no way to the database (law: it holds no credentials)."""
-    hidden = {"PARTITA_DATABASE_URL"}
+    hidden = {"PARTITA_DATABASE_URL", "PARTITA_DATABASE_REPLICA_URL"}
     env = {name: value for name, value in os.environ.items() if name not in hidden}
     env.setdefault("PARTITA_LAKE", str(config.home / "lake"))
     return {**env, **location.env}

@@ -87,10 +87,19 @@ def _migrate(conninfo: str) -> None:
 
 
 def open_store(
-    url: str, *, pool_size: int = 8, lock_timeout_s: float = 5.0, statement_timeout_s: float = 30.0
+    url: str,
+    *,
+    replica_url: str | None = None,
+    pool_size: int = 8,
+    lock_timeout_s: float = 5.0,
+    statement_timeout_s: float = 30.0,
 ) -> PostgresStore:
     """The store of a migrated database. `pool_size` is the most connections that this process's duties use at once; its
-    readers have as many of their own. Opens no connection yet."""
+    readers have as many of their own, and so have those of a replica. Opens no connection yet."""
     return PostgresStore(
-        conninfo_of(url), pool_size=pool_size, lock_timeout_s=lock_timeout_s, statement_timeout_s=statement_timeout_s
+        conninfo_of(url),
+        replica_url=None if replica_url is None else conninfo_of(replica_url),
+        pool_size=pool_size,
+        lock_timeout_s=lock_timeout_s,
+        statement_timeout_s=statement_timeout_s,
     )

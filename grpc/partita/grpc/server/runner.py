@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import hashlib
+import io
 import json
 import logging
 import os
@@ -114,7 +115,7 @@ class FrameReporter:
 
     def send(self, frame: frames.Frame) -> None:
         """Send one frame. SIGTERM in the middle is held back until the frame is whole."""
-        payload = frames.encode(frame)
+        payload = frames.encode(_masked(frame))
         on_main = threading.get_ident() == self._main
         if on_main:
             self._held += 1
@@ -135,6 +136,27 @@ class FrameReporter:
             self._due = True
         else:
             raise Terminated
+
+
+_SAID = ("text", "error", "traceback")
+
+
+def _masked(frame: frames.Frame) -> frames.Frame:
+    """The frame without the secrets that this process has looked up (S-035)."""
+    return frame | {name: _mask(str(frame[name])) for name in _SAID if frame.get(name)}
+
+
+def _mask(text: str) -> str:
+    secrets = sys.modules.get("partita.sdk.secrets")  # the process that forks loads it with the SDK
+    return text if secrets is None else str(secrets.mask(text))
+
+
+class _MaskedStream(io.TextIOWrapper):
+    """Standard output of user code. What a program that it starts writes does not come by here."""
+
+    def write(self, text: str) -> int:
+        super().write(_mask(text))
+        return len(text)
 
 
 class _ReportHandler(logging.Handler):
@@ -241,7 +263,8 @@ def _listen(reporter: FrameReporter) -> None:
     for fd, name in ((1, "stdout"), (2, "stderr")):
         if getattr(sys, name) is getattr(sys, f"__{name}__"):  # a user's own stream object keeps its ways
             # The inherited one is unbuffered: two system calls for each print.
-            stream = open(fd, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+            raw = open(fd, "wb", closefd=False)  # noqa: SIM115
+            stream = _MaskedStream(raw, encoding="utf-8", errors="backslashreplace", line_buffering=True)
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
     root = logging.getLogger()

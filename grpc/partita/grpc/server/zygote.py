@@ -293,13 +293,16 @@ def _ready_frame(location: LoadedLocation, loader: Loader) -> frames.Frame:
         warnings[snapshot.modules[0].name] = (
             f"{threads} threads run after the import: attempts run in fresh interpreters"
         )
+    told = {name: [text] for name, text in warnings.items()}
+    for name, texts in _clock_warnings(location).items():
+        told.setdefault(name, []).extend(texts)
     modules: list[dict[str, Any]] = [
         {
             "name": module.name,
             "ok": module.ok,
             "error": module.error or "",
             "import_s": loader.import_seconds.get(module.name, 0.0),
-            "warning": warnings.get(module.name, ""),
+            "warning": "\n".join(told.get(module.name, ())),
         }
         for module in snapshot.modules
     ]
@@ -320,6 +323,18 @@ def _ready_frame(location: LoadedLocation, loader: Loader) -> frames.Frame:
         },
         "modules": modules,
     }
+
+
+def _clock_warnings(location: LoadedLocation) -> dict[str, list[str]]:
+    """By the listed module that loaded the step; those of a module that is not listed itself come with the package above it."""
+    from partita.sdk.runtime import clock_warnings
+
+    listed = [module.name for module in location.snapshot.modules]
+    found: dict[str, list[str]] = {}
+    for name, texts in clock_warnings({step: one.step.function for step, one in location.steps.items()}).items():
+        owner = next((one for one in listed if name == one or name.startswith(f"{one}.")), listed[0])
+        found.setdefault(owner, []).extend(texts)
+    return found
 
 
 def main(argv: list[str]) -> int:

@@ -12,6 +12,7 @@ import ast
 import inspect
 import linecache
 import symtable
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
@@ -26,6 +27,7 @@ from typing import Any
 
 from partita.sdk.fingerprint.modules import Imported, ModuleSource, Sources, imported_names
 from partita.sdk.fingerprint.normal import canonical, normalised, prefixed
+from partita.sdk.sql import SqlFile
 
 Chain = tuple[str, ...]
 _FORMAT = b"partita code 2"
@@ -160,8 +162,17 @@ class _Walk:
 
     def _name(self, module: ModuleSource, name: str) -> bytes:
         """A top-level name of a project module."""
+        return self._piece(("name", module.name, name), lambda: self._name_text(module, name))
+
+    def _name_text(self, module: ModuleSource, name: str) -> bytes:
         label = f"{module.name}.{name}"
-        return self._piece(("name", module.name, name), lambda: self._noted(label, module, module.bindings[name]))
+        text = self._noted(label, module, module.bindings[name])
+        held = vars(sys.modules[module.name]).get(name) if module.name in sys.modules else None
+        if not isinstance(held, SqlFile):
+            return text
+        text = prefixed([text, held.text.encode()])  # what is in the file is code as well
+        self.parts[label] = _hex(text)[:16]
+        return text
 
     def _whole(self, module: ModuleSource) -> bytes:
         return self._piece(("module", module.name), lambda: self._noted(module.name, module, module.tree.body))

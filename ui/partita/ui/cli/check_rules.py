@@ -80,6 +80,5 @@ def _of_module(location: str, module: CheckedModule, max_import_s: float) -> lis
         what = f"its import takes {module.import_s:.1f} s, more than {max_import_s:g} s"
         fix = "move network calls and heavy imports from the top level into the functions"
         found.append(Finding("warning", "slow_import", location, module.name, what, fix))
-    if module.warning:
-        found.append(Finding("warning", "module_warning", location, module.name, module.warning))
+    found += [Finding("warning", "module_warning", location, module.name, one) for one in module.warning.splitlines()]
     return found

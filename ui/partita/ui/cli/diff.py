@@ -51,6 +51,10 @@ def diff(
         output.value(_json(found, problems, code))
     else:
         _say(found, problems, output)
+    for one in loaded:
+        for module in one.modules:
+            for warning in module.warning.splitlines():
+                output.err.print(f"warning: {one.name}: {module.name}: {warning}", style="yellow", soft_wrap=True)
     if code:
         raise typer.Exit(code)
 

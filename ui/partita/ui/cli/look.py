@@ -240,6 +240,8 @@ def _say_problems(one: LocationView, output: Output) -> None:
         if not module.ok:
             output.out.print(f"{one.name}: {module.name} does not load", style="red", soft_wrap=True)
             output.out.print((module.error or "").rstrip(), soft_wrap=True)
+        for warning in module.warnings:
+            output.out.print(f"{one.name}: {module.name}: {warning}", style="yellow", soft_wrap=True)
     if one.kept_assets:
         kept = ", ".join(one.kept_assets[:5]) + (" …" if len(one.kept_assets) > 5 else "")
         output.out.print(f"{one.name}: on their last good definition: {kept}", soft_wrap=True)

@@ -31,6 +31,7 @@ _FILE = "::"
 
 def register(app: typer.Typer) -> None:
     app.command("run")(run_once)
+    app.command("test")(make_twice)
 
 
 def run_once(
@@ -68,6 +69,51 @@ def run_once(
             *(("--json",) if as_json else ()),
         ]
         code = _run(config, where, arguments, answers)
+    if code:
+        raise typer.Exit(code if code > 0 else 128 - code)
+
+
+def make_twice(
+    assets: Annotated[str, typer.Argument(metavar="SELECTION", help="A selection of assets of one location.")],
+    *,
+    twice: Annotated[bool, typer.Option("--twice", help="Make them twice, and compare what comes out.")] = False,
+    partitions: o.Partitions = None,
+    partition: o.Partition = None,
+    upstream: Annotated[
+        bool, typer.Option("--upstream", help="Make here what they read, too, instead of reading what is published.")
+    ] = False,
+    own_stores: Annotated[
+        bool, typer.Option("--own-stores", help="Also assets with io=None, which write where they always do.")
+    ] = False,
+    location: Annotated[str | None, typer.Option("--location", help="Of the assets, where there are several.")] = None,
+    param: o.Param = [],  # noqa: B006 - Typer's form of "none given"; never changed
+    as_json: o.Json = False,
+) -> None:
+    """Whether a partition that is made again comes out the same. Publishes nothing; exit code 1 when something differs."""
+    from partita.ui.cli.session import configuration
+
+    if not twice:
+        raise UsageProblem("test has one form so far", rule="it makes assets twice", fix="add --twice")
+    text = o.Asked(assets, partitions, partition).request("run")["partitions"]
+    params = o.params(param)
+    config = configuration()
+    local = [one for one in config.locations if one.modules]
+    if location is None and len(local) != 1:
+        names = ", ".join(one.name for one in local) or "none"
+        raise UsageProblem(
+            "of which location?", rule=f"those with `modules` here are {names}", fix="add --location NAME"
+        )
+    where = _with_modules(config.location(location)) if location is not None else local[0]
+    arguments = [
+        *("--select", assets),
+        *(("--partitions", text) if text is not None else ()),
+        *(("--upstream",) if upstream else ()),
+        *(("--own-stores",) if own_stores else ()),
+        *(("--params", json.dumps(params)) if params else ()),
+        *(("--json",) if as_json else ()),
+    ]
+    with _published(config) as answers:
+        code = _run(config, where, arguments, answers, "twice")
     if code:
         raise typer.Exit(code if code > 0 else 128 - code)
 
@@ -172,14 +218,16 @@ def _published(config: Config) -> Iterator[Answers]:
 # ---------------------------------------------------------------------- the process
 
 
-def _run(config: Config, location: LocationConfig, arguments: Sequence[str], answers: Answers) -> int:
+def _run(
+    config: Config, location: LocationConfig, arguments: Sequence[str], answers: Answers, module: str = "oneoff"
+) -> int:
     """Runs it on this terminal to its end; its exit code, negative for a signal."""
     from partita.core.runtime.servers import server_env
 
     asked, asking = os.pipe()
     answered, answering = os.pipe()
     command = [
-        str(location.python or sys.executable), "-P", "-m", "partita.sdk.oneoff",
+        str(location.python or sys.executable), "-P", "-m", f"partita.sdk.{module}",
         "--location", location.name, "--root", str(location.root),
         *(part for module in location.modules for part in ("--module", module)),
         "--ask-fd", str(asking), "--answer-fd", str(answered), *arguments,

@@ -5,10 +5,11 @@ Round trips: `begin` is one (BEGIN, its settings and the instant together), each
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from partita.core.store.postgres.tx import PostgresTx
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 _TRIES = 6  # of one transaction that Postgres keeps choosing as the victim
 _BACKOFF_S = 0.02
@@ -59,13 +62,20 @@ class PostgresStore:
     """
 
     def __init__(
-        self, url: str, *, pool_size: int = 8, lock_timeout_s: float = 5.0, statement_timeout_s: float = 30.0
+        self,
+        url: str,
+        *,
+        replica_url: str | None = None,
+        pool_size: int = 8,
+        lock_timeout_s: float = 5.0,
+        statement_timeout_s: float = 30.0,
     ) -> None:
         self.url = url
         duties = f"{_DUTY_OPTIONS} {_limits(lock_timeout_s, statement_timeout_s)}"
         reads = f"{_READ_OPTIONS} {_limits(lock_timeout_s, statement_timeout_s * _READS_TAKE)}"
         self._duties = Pool(url, size=pool_size, options=duties)
         self._readers = Pool(url, size=pool_size, options=reads)
+        self._history = None if replica_url is None else Pool(replica_url, size=pool_size, options=reads)
         self._interned: dict[str, int] = {}
 
     def __repr__(self) -> str:
@@ -75,6 +85,8 @@ class PostgresStore:
         """Closes the pooled connections; those in use are closed when they come back."""
         self._duties.close()
         self._readers.close()
+        if self._history is not None:
+            self._history.close()
 
     @contextmanager
     def begin(self, *, durable: bool = True) -> Iterator[PostgresTx]:
@@ -104,6 +116,25 @@ class PostgresStore:
         """A reader whose statements all see one snapshot of the database. It takes no lock and cannot write."""
         with _transaction(self._readers, _BEGIN_SNAPSHOT) as (connection, now):
             yield Reader(connection, now)
+
+    @property
+    def has_replica(self) -> bool:
+        return self._history is not None
+
+    @contextmanager
+    def history(self) -> Iterator[Reader]:
+        """As `read`, on the replica where there is one: for what has ended, which may be seen a little late (S-232). While it
+        does not answer, the primary is read."""
+        with ExitStack() as stack:
+            yield Reader(*self._history_in(stack))
+
+    def _history_in(self, stack: ExitStack) -> tuple[Connection, datetime]:
+        if self._history is not None:
+            try:
+                return stack.enter_context(_transaction(self._history, _BEGIN_SNAPSHOT))
+            except (Unavailable, Busy) as error:
+                log.warning("history is read from the primary: the replica does not answer: %s", error)
+        return stack.enter_context(_transaction(self._readers, _BEGIN_SNAPSHOT))
 
     def notify(self, channels: Iterable[str]) -> None:
         names = sorted(set(channels))

@@ -324,7 +324,7 @@ __all__ = [
     "Verdict",
     "WasNow",
     "Why",
-    "WorkerView",
     "WindowView",
+    "WorkerView",
     "acceptance_view",
 ]

@@ -12,10 +12,13 @@ from partita.ui.api.models.runs import RunSummary, TaskRow
 
 
 class ModuleView(Model):
+    """`warnings` do not keep it from loading: threads at import, steps that ask the clock."""
+
     name: str
     ok: bool
     error: str | None
     import_s: float | None
+    warnings: list[str]
 
 
 class ServerView(Model):

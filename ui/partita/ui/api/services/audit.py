@@ -25,7 +25,7 @@ class AuditService:
         self, *, who: str | None = None, action: str | None = None, before: int | None = None, limit: int = 50
     ) -> AuditPage:
         """The newest entries, all or those of one person or action."""
-        with self._backend.store.read() as reader:
+        with self._backend.store.history() as reader:
             found = rows(reader, AUDIT, who=who, action=action, before=before, limit=limit)
         entries = [_entry(row) for row in found]
         return AuditPage(entries=entries, before=entries[-1].id if len(entries) == limit else None)

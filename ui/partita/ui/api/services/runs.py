@@ -7,12 +7,13 @@ the core; this only names what is cancelled.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import Lock
 
 from partita.core.decide.runs import check_limitable
-from partita.core.duties.run_limits import limit_run
 from partita.core.decide.traces import trace_of, traceparent
+from partita.core.duties.run_limits import limit_run
 from partita.core.duties.runs import cancel_run, cancel_tasks
 from partita.core.store.queries import api_runs as sql
 from partita.core.store.queries.api_read import Row, Rows, now, number, one, rows
@@ -58,7 +59,7 @@ class RunService:
     ) -> RunList:
         """The newest runs, those in a state, with all of these tags."""
         asked = {"state": state, "names": list(tags or {}), "values": list((tags or {}).values())}
-        with self._backend.store.read() as reader:
+        with self._backend.store.history() as reader:
             found = rows(reader, sql.LIST_RUNS, **asked, offset=offset, limit=limit)
             total = number(reader, sql.COUNT_RUNS, **asked)
             return RunList(runs=self._summaries(reader, found), total=total)
@@ -73,7 +74,7 @@ class RunService:
             return views.progress(rows(reader, sql.CELLS_OF_RUNS, ids=[run_id]))
 
     def detail(self, run_id: int) -> RunDetail:
-        with self._backend.store.read() as reader:
+        with self._of_run(run_id) as reader:
             row = self._run(reader, run_id)
             summary = self._summaries(reader, [row])[0]
             pins = rows(reader, sql.PINS_OF_RUN, run_id=run_id)
@@ -134,7 +135,7 @@ class RunService:
     ) -> TaskList:
         catalog = self._backend.catalogs.active()
         asset_id = catalog.asset(asset).id if asset is not None else None
-        with self._backend.store.read() as reader:
+        with self._of_run(run_id) as reader:
             self._run(reader, run_id)
             chosen = {"run_id": run_id, "state": state, "asset_id": asset_id}
             found = rows(reader, sql.LIST_TASKS, **chosen, offset=offset, limit=limit)
@@ -193,6 +194,19 @@ class RunService:
             )
 
     # ------------------------------------------------------------------ from rows
+
+    @contextmanager
+    def _of_run(self, run_id: int) -> Iterator[Reader]:
+        """The replica once it knows that the run has ended, so that nothing of it moves any more; else the primary."""
+        store = self._backend.store
+        if store.has_replica:
+            with store.history() as reader:
+                row = next(iter(rows(reader, sql.RUNS_BY_ID, ids=[run_id])), None)
+                if row is not None and row["finished_at"] is not None:
+                    yield reader
+                    return
+        with store.read() as reader:
+            yield reader
 
     def _summaries(self, reader: Reader, found: Sequence[Row]) -> list[RunSummary]:
         with self._lock:

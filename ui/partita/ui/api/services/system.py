@@ -184,7 +184,13 @@ def _location(row: Mapping[str, object] | Row, servers: Sequence[Row], asset_cou
         loaded_at=loaded_at,
         error=row["error"],
         modules=[
-            ModuleView(name=one["name"], ok=one["ok"], error=one.get("error") or None, import_s=one.get("import_s"))
+            ModuleView(
+                name=one["name"],
+                ok=one["ok"],
+                error=one.get("error") or None,
+                import_s=one.get("import_s"),
+                warnings=str(one.get("warning") or "").splitlines(),
+            )
             for one in modules
         ],
         asset_count=asset_count,
