@@ -132,6 +132,24 @@ def test_bad_requests_name_the_thing_and_the_fix(world: Any, asset_of: Any) -> N
         made.plan("raw/day")
 
 
+def test_words_that_narrow_nothing_are_refused(world: Any, asset_of: Any) -> None:
+    """Whoever names a partition of an asset that has none meant another asset; beside others it is taken whole."""
+    made = world([asset_of("raw/days", DAYS), asset_of("plain"), asset_of("letters", Static("a", "b"))])
+    with pytest.raises(
+        SelectionError, match=r"'2024-01-12' of 'plain': no asset of it has partitions.*leave the partitions out"
+    ):
+        made.plan("plain", partitions="2024-01-12")
+    with pytest.raises(
+        SelectionError, match=r"'2024-01-12' of 'plain, letters': no asset of it has partitions of time"
+    ):
+        made.plan("plain, letters", from_key="2024-01-12")
+    assert made.keys(made.plan("raw/days, plain", partitions="2024-01-12")) == {
+        "raw/days": ["2024-01-12"],
+        "plain": [""],
+    }
+    assert made.keys(made.plan("raw/days, letters", to_key="2024-01-11"))["letters"] == ["a", "b"]
+
+
 def test_a_plan_is_refused_with_its_difference(world: Any, asset_of: Any) -> None:
     made = world([asset_of("a", DAYS), asset_of("b", DAYS, {"a": (DAYS, None)})])
     made.run_all("a")

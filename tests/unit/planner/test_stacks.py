@@ -144,9 +144,10 @@ def test_a_plan_made_with_stacks_is_the_plan_made_one_by_one(
     asset_of: Any,
 ) -> None:
     made = _made(graph, events, recoded, world, asset_of)
-    selection = ",".join(NAMES[one] for one in sorted(chosen) if one < len(graph)) or NAMES[0]
+    selected = [one for one in sorted(chosen) if one < len(graph)] or [0]
+    selection = ",".join(NAMES[one] for one in selected)
     asked: dict[str, Any] = {"mode": mode, "upstream": more[0], "downstream": more[1]}
-    if latest:
+    if latest and any(graph[one][0] is not None and "kind" not in graph[one][2] for one in selected):
         asked["partitions"] = "latest 2"
     cells, narrow.CELLS = narrow.CELLS, 4 * rows  # few rows a stack, so that one reads what another decided
     try:

@@ -66,10 +66,13 @@ def find_targets(catalog: Catalog, statuses: Statuses, request: PlanRequest) -> 
         )
     selected: dict[AssetKey, Bools] = {}
     narrowed = request.partitions is not None or request.from_key is not None or request.to_key is not None
-    for key in select_assets(catalog.graph, request.selection):
-        if catalog.assets[key].external:
-            continue
-        space = statuses.space(key)
+    spaces = {
+        key: statuses.space(key)
+        for key in select_assets(catalog.graph, request.selection)
+        if not catalog.assets[key].external
+    }
+    _refuse_words_for_none(spaces, request)
+    for key, space in spaces.items():
         selected[key] = everything(space.size)
         if narrowed:
             selected[key] = mask_of(_partitions(key, space, request, statuses), space.size)
@@ -112,6 +115,27 @@ def _partitions(key: AssetKey, space: PartitionSpace, request: PlanRequest, stat
     except PartitaError as refused:
         raise SelectionError(f"partitions of {key!r}: {refused.what}", rule=refused.rule, fix=refused.fix) from refused
     return chosen
+
+
+def _refuse_words_for_none(spaces: Mapping[AssetKey, PartitionSpace], request: PlanRequest) -> None:
+    """Assets without partitions are taken whole beside others that have some; but words that narrow nothing at all were meant
+    for other assets. Raises SelectionError."""
+    if not spaces:
+        return
+    chosen = (request.partitions or "").strip()
+    ends = [end for end in (request.from_key, request.to_key) if end is not None]
+    if chosen and all(space.definition is None for space in spaces.values()):
+        raise SelectionError(
+            f"partitions {chosen!r} of {request.selection!r}: no asset of it has partitions",
+            rule="partitions are chosen of assets that have some",
+            fix="leave the partitions out, or select other assets",
+        )
+    if ends and not any(_has_time(space) for space in spaces.values()):
+        raise SelectionError(
+            f"from or to {ends[0]!r} of {request.selection!r}: no asset of it has partitions of time",
+            rule="a span is chosen of assets with partitions of time",
+            fix="leave the ends of the span out, or select other assets",
+        )
 
 
 def _has_time(space: PartitionSpace) -> bool:
