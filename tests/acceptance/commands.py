@@ -1,12 +1,14 @@
 """Commands as processes that are forked from a warm one, in which all that `partita` imports is loaded already.
 
 More than half of what the acceptance tests computed was importing the same modules for every command. Each is a process of
-its own all the same, with the environment, folder, output and exit code that it would have had. How commands start from nothing
-is for `tests/integration/sdk/test_one_off.py` and `test_first_project.py`; what stays up is always started from nothing.
+its own all the same, with the environment, folder, output and exit code that it would have had; what it had to import, the next
+one finds. How commands start from nothing is for `tests/integration/sdk/test_one_off.py` and `test_first_project.py`; what stays
+up is always started from nothing.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -21,17 +23,7 @@ from typing import Any, Self
 from partita.core.runtime.deployed import Deployed
 from partita.core.runtime.stopping import STOP_WITH_PARENT
 
-_LOADED = (
-    "partita.ui.cli",
-    "partita.ui.cli.follow",
-    "partita.core.runtime.deployment",
-    "partita.core.alerts",
-    "partita.core.planner",
-    "partita.core.changes",
-    "partita.ui.api.services",
-    "partita.ui.api.services.plans",
-    "partita.grpc.client",
-)
+_FRONT = "partita.ui.cli"
 
 
 class Commands:
@@ -60,7 +52,7 @@ class Commands:
         """Runs `partita ARGUMENTS` to its end."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        said = {name: Path(self._folder.name, name) for name in ("stdout", "stderr")}
+        said = {name: Path(self._folder.name, name) for name in ("stdout", "stderr", "imported")}
         asked = {
             "arguments": arguments,
             "env": dict(env),
@@ -90,15 +82,19 @@ class Quick(Deployed):
 
 
 def _serve() -> None:
-    for name in _LOADED:
-        import_module(name)
-    threads = len(os.listdir("/proc/self/task"))
-    assert threads == 1, f"what is imported started {threads - 1} threads, and a fork would have none of them"
+    import_module(_FRONT)
     for line in sys.stdin:
+        asked = json.loads(line)
+        threads = len(os.listdir("/proc/self/task"))
+        assert threads == 1, f"what is imported started {threads - 1} threads, and a fork would have none of them"
+        gc.freeze()  # looked at by no collector: it would copy the pages that the processes share
         child = os.fork()
         if child == 0:
-            _become(json.loads(line))
+            _become(asked)
         _, status = os.waitpid(child, 0)
+        imported = Path(asked["imported"])
+        for name in imported.read_text().split() if imported.exists() else ():
+            import_module(name)
         sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
         sys.stdout.flush()
 
@@ -117,7 +113,9 @@ def _become(asked: Mapping[str, Any]) -> None:
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update({name: value for name, value in asked["env"].items() if name != STOP_WITH_PARENT})
-    sys.exit(import_module("partita.ui.cli").run(asked["arguments"]))
+    code = import_module(_FRONT).run(asked["arguments"])
+    Path(asked["imported"]).write_text("\n".join(name for name in tuple(sys.modules) if name.startswith("partita.")))
+    sys.exit(code)
 
 
 if __name__ == "__main__":
