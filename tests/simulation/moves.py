@@ -329,12 +329,17 @@ def _capped(before: Tables, after: Tables) -> None:
 def _limited(before: Tables, after: Tables) -> None:
     """Of a run with a limit no more becomes active than that, whenever it got it; what is open counts for it."""
     active, were = _active(after), _active(before)
+    was = {row["id"]: row for row in before["run"]}
     for run in after["run"]:
         limit, one = run["max_active"], run["id"]
         if limit is not None and run["state"] == "running":
             assert active[one] <= max(limit, were[one]), f"run {one}: {active[one]} active tasks of {limit}"
             slots = [row["slots"] for row in after["pool"] if row["name"] == f"run:{one}"]
             assert slots == [limit], f"run {one} of {limit} has slots {slots}"
+            open_steps = [row for row in after["task"] if row["run_id"] == one and row["state"] not in TERMINAL]
+            for row in open_steps if limit != was.get(one, {}).get("max_active") else ():
+                counts = row["kind"] != "step" or any(use.name == f"run:{one}" for use in pool_set_of(row["pool_set"]))
+                assert counts, f"task {row['id']} is not counted by the limit of run {one}"
 
 
 def _active(tables: Tables) -> Counter[int]:
