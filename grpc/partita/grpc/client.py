@@ -179,19 +179,30 @@ class CodeLocationClient:
         watched there is to be watched anew.
         """
 
-        async def sent() -> AsyncIterator[pb.TriggerCommands]:
-            opening = pb.TriggerCommand(open=pb.OpenTriggers(version=version))
-            yield pb.TriggerCommands(commands=[opening])
-            async for some in commands:
-                yield pb.TriggerCommands(commands=some)
+        call = self._stub.RunTriggers()
 
-        call = self._stub.RunTriggers(sent())
+        # A task of ours, and no iterator for gRPC to read: of a call that has ended it would be left waiting for ever.
+        async def send() -> None:
+            opening = pb.TriggerCommand(open=pb.OpenTriggers(version=version))
+            try:
+                await call.write(pb.TriggerCommands(commands=[opening]))
+                async for some in commands:
+                    await call.write(pb.TriggerCommands(commands=some))
+            except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                pass  # the call has ended: who reads is told how
+            except BaseException:
+                call.cancel()
+                raise
+
+        sending = asyncio.create_task(send(), name=f"triggers to {self.address}")
         try:
             with self._translated():
                 async for message in call:
                     yield list(message.events)
         finally:
             call.cancel()
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
         raise LocationUnavailable(self.address, "the stream of triggers ended")
 
     async def cancel(self, attempt_id: str, reason: str) -> bool:

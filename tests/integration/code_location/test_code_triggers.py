@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.integration.code_location.harness import StartServer, connected
 
-from partita.grpc.client import CodeLocationClient, LocationUnavailable
+from partita.grpc.client import CodeLocationClient, LocationUnavailable, VersionNotLoaded
 from partita.grpc.server.turns import Note
 from partita.grpc.v1 import code_location_pb2 as pb
 
@@ -180,3 +180,21 @@ async def test_of_several_in_threads_the_one_that_ends_the_process_is_found(
     assert watcher.broken.keys() == {"bad"}
     assert "by one of the waits" in watcher.lost[0]
     assert all(name in watcher.lost[0] for name in ("one", "bad", "two"))
+
+
+async def test_a_stream_that_the_server_ends_leaves_no_task_behind(start_server: StartServer) -> None:
+    """A triggerer opens a stream for each version and host, for as long as it lives."""
+
+    async def commands() -> AsyncIterator[list[pb.TriggerCommand]]:
+        yield []
+        await asyncio.Event().wait()
+
+    async with connected(start_server("waits")) as client:
+        before = asyncio.all_tasks()
+        with pytest.raises(VersionNotLoaded):
+            async for _ in client.run_triggers("none", commands()):
+                pass
+        left = asyncio.all_tasks() - before
+        if left:
+            _, left = await asyncio.wait(left, timeout=30)
+        assert not left

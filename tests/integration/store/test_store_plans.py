@@ -35,6 +35,7 @@ _OPEN |= {
     "LOCK_FORMING",
     "END_NOTICES",
     "ACTIVE_OF_EVALUATOR",
+    "FORGET_GONE_VERSIONS",
 }
 # Of activations, which compare all definitions with all that is known of them (ADR 10): a row per asset, and per rename.
 _DEFINITIONS = {"READ_ASSETS", "FORMER_KEYS"}

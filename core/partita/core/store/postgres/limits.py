@@ -23,12 +23,11 @@ NOTE_GONE_VERSIONS = text("""
 """)
 
 FORGET_GONE_VERSIONS = text("""
-    DELETE FROM version_gone g USING snapshot o
-    WHERE o.id = g.snapshot_id AND g.snapshot_id <> ALL(CAST(:ids AS bigint[]))
+    DELETE FROM version_gone g WHERE g.snapshot_id <> ALL(CAST(:ids AS bigint[]))
       AND NOT EXISTS (SELECT 1 FROM task t WHERE t.state IN ('queued', 'up_for_retry') AND t.reason = 'version_gone'
                       AND t.snapshot_id = g.snapshot_id)
-      AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.location_id = o.location_id AND w.snapshot_id = g.snapshot_id
-                      AND w.state = 'open' AND w.triggerer_id IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.snapshot_id = g.snapshot_id AND w.state = 'open' AND w.triggerer_id IS NULL
+                      AND w.location_id = (SELECT o.location_id FROM snapshot o WHERE o.id = g.snapshot_id))
 """)
 
 # Of deferred tasks those with a wait that nobody watches, found by the index wait_free.
