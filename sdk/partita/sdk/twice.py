@@ -7,22 +7,19 @@ clock or on chance. Owns the comparison and its words; both runs are stored in f
 from __future__ import annotations
 
 import argparse
-import contextlib
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, TextIO
 
 from partita.assets import AssetKey, PartitaError, select_assets
 from partita.assets.graph import AssetGraph
+from partita.sdk.apart import FAILED, Asking, above, command_parser, log, refuse_own_stores, run_command, stored_in
 from partita.sdk.engine import identifier
 from partita.sdk.inprocess import materialize_location
 from partita.sdk.load import LoadedLocation, load_location
-from partita.sdk.oneoff import FAILED, REFUSED, Asking, above, refuse_own_stores, say_error, stored_in
 from partita.sdk.relation import Relation
-from partita.sdk.results import MaterializationFailed, MaterializeResult, TemporaryFolder
+from partita.sdk.results import MaterializeResult, TemporaryFolder
 from partita.sdk.runtime_values import CellOutcome
 
 _SHOWN = 5
@@ -121,35 +118,15 @@ def _rows(one: CellOutcome) -> int | None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code is 0 when all came out the same, 1 when something differs or failed, 2 when it was refused."""
-    options = _options(argv)
-    said = sys.stderr if options.json else sys.stdout
-    with contextlib.redirect_stdout(said):
-        try:
-            told, code = _run(options, said)
-        except PartitaError as refused:
-            told = {"error": {"what": refused.what, "rule": refused.rule, "fix": refused.fix}}
-            code = FAILED if isinstance(refused, MaterializationFailed) else REFUSED
-            say_error(refused)
-    if options.json:
-        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2, default=str) + "\n")
-    return code
+    return run_command(_options(argv), _run)
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m partita.sdk.twice", description="Make assets twice and compare.")
-    parser.add_argument("--location", required=True)
-    parser.add_argument("--root", type=Path, required=True)
-    parser.add_argument("--module", action="append", required=True, help="of the location; repeat for more")
+    parser = command_parser("twice", "Make assets twice and compare.")
     parser.add_argument("--select", required=True, help="a selection of assets")
-    parser.add_argument("--partitions", help="a selection of partitions, of those that are partitioned")
-    parser.add_argument("--upstream", action="store_true", help="make what they read here, too")
     parser.add_argument(
         "--own-stores", action="store_true", help="also assets that store their own data, where they do"
     )
-    parser.add_argument("--params", type=json.loads, default={}, help="a JSON object")
-    parser.add_argument("--ask-fd", type=int, help="where questions about published cells go, one JSON line each")
-    parser.add_argument("--answer-fd", type=int, help="where their answers come from")
-    parser.add_argument("--json", action="store_true")
     return parser.parse_args(argv)
 
 
@@ -178,7 +155,7 @@ def _run(options: argparse.Namespace, said: TextIO) -> tuple[dict[str, Any], int
             params=dict.fromkeys(keys, options.params) if options.params else None,
             lake=folder.path / turn,
             published=published,
-            on_log=lambda level, text: print(f"{level:<7} {text}", file=sys.stderr, flush=True),  # noqa: T201
+            on_log=log,
         )
         for turn in ("first", "second")
     ]
