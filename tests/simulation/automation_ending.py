@@ -21,8 +21,6 @@ Row = dict[str, Any]
 _READS = {"first": ("pushed",), "second": ("first", "watched"), "thumb": ("parsed",)}
 _A_LOOK = timedelta(seconds=25)
 _BEHIND_S = 10.0
-_LEASES_S = 40.0
-"""After so long nobody who is gone holds anything."""
 
 
 def owed(story: AutomationStory, what: str) -> list[str]:
@@ -33,11 +31,12 @@ def owed(story: AutomationStory, what: str) -> list[str]:
 
 
 def _nobody_is_delayed(story: AutomationStory) -> None:
-    """Beside one that hangs the others are evaluated in time."""
-    now = story.clock.now
+    """Beside one that hangs the others are evaluated in time: from when they are due and nobody who is gone holds them."""
     for row in story.watch.before["evaluator"]:
-        free = row["triggerer_id"] is None and row["paused_at"] is None and row["due_at"] is not None
-        if free and (now - row["due_at"]).total_seconds() > _BEHIND_S and story.calm_s > _LEASES_S + _BEHIND_S:
+        waits = row["triggerer_id"] is None and row["paused_at"] is None and row["due_at"] is not None
+        if not waits or row["due_at"] > story.clock.now:
+            story.waiting_since.pop(row["name"], None)
+        elif story.seconds - story.waiting_since.setdefault(row["name"], story.seconds) > _BEHIND_S:
             raise Broken("a slow evaluation delays nobody", f"{row['name']} has been due since {row['due_at']}")
 
 

@@ -55,6 +55,7 @@ class AutomationStory(Story):
 
     def _settle_in(self) -> None:
         self._calm_since = float("inf")
+        self.waiting_since: dict[str, float] = {}
         self.definitions = LiveDefinitions(self.live)
         self.deeds = AutomationDeeds(self)
         if self.random.random() < 0.5:

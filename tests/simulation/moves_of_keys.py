@@ -69,6 +69,8 @@ def _goes_on(before: Tables, after: Tables, seen: Seen) -> None:
         tasks = {row["id"] for row in after["task"] if row["run_id"] == run["id"]}
         own = {r["partition"] for r in after["task_cell"] if r["asset_id"] == _PARSED and r["task_id"] in tasks}
         own |= {r["partition"] for r in after["cell_cause"] if r["asset_id"] == _PARSED and r["run_id"] == run["id"]}
+        above = {row["upstream_id"] for row in after["task_edge"] if row["downstream_id"] in tasks}  # owners elsewhere
+        own |= {r["partition"] for r in after["task_cell"] if r["asset_id"] == _PARSED and r["task_id"] in above}
         for of, keys in history.found.values():
             left = set(keys) & there - made - own if of == run["id"] else set()
             assert not left, f"run {run['id']} ends without {left}, which it found"
