@@ -190,7 +190,7 @@ def _(patch: Patch) -> None:
 
 @mutant("what collects does not wait for what was found", theme="files")
 def _(patch: Patch) -> None:
-    patch.setattr(fan_out, "_hold", lambda tx, run, owed, collects, gate_id: owed)
+    patch.setattr(fan_out, "_hold", lambda tx, run, owed, *others, **more: owed)
 
 
 @mutant("cap of keys off by one", theme="files")
