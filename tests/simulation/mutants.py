@@ -323,6 +323,8 @@ def hunt(name: str, seeds: Iterable[int] = range(SEEDS)) -> Caught:
                 else:
                     tell_any(seed, theme=theme)
             except Broken as broken:
+                if isinstance(broken.__cause__, TypeError):
+                    raise  # the mutant does not fit what it patches any more
                 return Caught(name, seed, broken.law)
     return Caught(name, None, "survived")
 

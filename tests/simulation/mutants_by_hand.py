@@ -47,7 +47,7 @@ def _(patch: Patch) -> None:
 
     def none_of_it(tx: MemoryTx, assets: Collection[Any], *args: Any) -> Any:
         with patch.context() as inner:
-            inner.setattr(MemoryTx, "set_task_pools", lambda tx, pools: None)
+            inner.setattr(MemoryTx, "set_task_pools", lambda tx, *pools: None)
             return right(tx, assets, *args)
 
     patch.setattr(pause_duty, "_resume", none_of_it)

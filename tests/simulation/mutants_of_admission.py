@@ -175,7 +175,7 @@ def _(patch: Patch) -> None:
 
 @mutant("a worker starts what was queued first")
 def _(patch: Patch) -> None:
-    patch.setattr(claim_duty, "choose", lambda tasks, running, lanes, limit: sorted(tasks, key=_by_queued)[:limit])
+    patch.setattr(claim_duty, "choose", lambda tasks, running, lanes, limit, *of: sorted(tasks, key=_by_queued)[:limit])
 
 
 # ---------------------------------------------------------------------------------------------- queues of workers
