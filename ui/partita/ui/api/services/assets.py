@@ -69,7 +69,7 @@ class AssetService:
         """`select` in the selection grammar; `search` is a part of a key, group, owner or description."""
         catalog = self._backend.catalogs.active()
         keys = [key for key in _selected(catalog, select) if _matches(catalog.assets[key], search)]
-        catalog, _, shown = self._board.view(keys)
+        _, shown = self._board.view(catalog, keys)
         with self._backend.store.read() as reader:
             facts = _Facts(reader, catalog, keys)
         return AssetList(assets=[_summary(catalog, key, shown[key], facts) for key in keys], total=len(keys))
@@ -77,7 +77,7 @@ class AssetService:
     def graph(self, *, select: str | None = None) -> GraphView:
         catalog = self._backend.catalogs.active()
         keys = _selected(catalog, select)
-        catalog, _, shown = self._board.view(keys)
+        _, shown = self._board.view(catalog, keys)
         errors = self._load_errors(catalog)
         inside = set(keys)
         return GraphView(
@@ -218,9 +218,10 @@ class AssetService:
     # ------------------------------------------------------------------ parts
 
     def _look(self, key: str) -> tuple[Catalog, datetime, CatalogAsset, Shown]:
-        asset = self._backend.catalogs.active().asset(key)
-        catalog, at, shown = self._board.view([asset.key])
-        return catalog, at, catalog.asset(asset.key), shown[asset.key]
+        catalog = self._backend.catalogs.active()
+        asset = catalog.asset(key)
+        at, shown = self._board.view(catalog, [asset.key])
+        return catalog, at, asset, shown[asset.key]
 
     def _load_errors(self, catalog: Catalog) -> Mapping[AssetKey, str]:
         with self._backend.store.read() as reader:

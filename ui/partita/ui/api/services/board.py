@@ -31,9 +31,11 @@ class Board:
         self._tokens: Tokens = {}
         self._kept = Kept()
 
-    def view(self, keys: Iterable[AssetKey] | None = None) -> tuple[Catalog, datetime, Mapping[AssetKey, Shown]]:
-        """The active catalog, the instant, and what these assets (default: all) show."""
-        catalog = self._backend.catalogs.active()
+    def view(
+        self, catalog: Catalog, keys: Iterable[AssetKey] | None = None
+    ) -> tuple[datetime, Mapping[AssetKey, Shown]]:
+        """The instant, and what these assets of the catalog (default: all) show. The catalog is the one in which the caller found
+        them: the active one may have become another meanwhile."""
         wanted = list(catalog.assets if keys is None else keys)
         with self._lock, self._backend.store.read() as reader:
             # Windows open and close at whole minutes: within one, all readers share the same spaces.
@@ -44,7 +46,7 @@ class Board:
                 self._kept, self._tokens = Kept(), tokens
             self._kept.follow(Statuses(catalog, reader, at), moved(self._tokens, tokens), wanted)
             self._catalog, self._tokens = catalog, tokens
-            return catalog, at, {key: self._kept.shown(key) for key in wanted}
+            return at, {key: self._kept.shown(key) for key in wanted}
 
 
 def moved(before: Tokens, after: Tokens) -> set[AssetKey]:

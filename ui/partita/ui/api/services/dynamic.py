@@ -115,7 +115,7 @@ class KeyService:
         self, catalog: Catalog, scheme: DynamicScheme, wanted: Sequence[str], present: Collection[str]
     ) -> KeysPreview:
         name = scheme.definition.name
-        _, _, shown = self._board.view(scheme.assets)
+        _, shown = self._board.view(catalog, scheme.assets)
         impacts = []
         for key in scheme.assets:
             cells = cells_of_keys(shown[key].space, name, wanted)

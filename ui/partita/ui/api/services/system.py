@@ -123,7 +123,7 @@ class SystemService:
             )
 
     def summary(self) -> SummaryView:
-        _, _, shown = self._board.view()
+        _, shown = self._board.view(self._backend.catalogs.active())
         totals: Counter[str] = Counter()
         failing: dict[str, int] = {}
         for key, cells in shown.items():
