@@ -15,9 +15,9 @@ from partita.core.decide import backfills as decide
 from partita.core.decide.backfills import BackfillRefused
 from partita.core.decide.caps import backfill_pool, pause_reason
 from partita.core.decide.settle import Settlement
-from partita.core.duties.above import give_back_above
 from partita.core.duties.channels import Channel
 from partita.core.duties.consequences import Move, write
+from partita.core.duties.give_back import give_back_above
 from partita.core.duties.runs import cancel_run
 from partita.core.duties.values import BATCH_CELLS, CancelledRun
 from partita.core.store.port import Store, Tx

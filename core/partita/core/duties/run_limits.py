@@ -14,8 +14,8 @@ from partita.core.decide import runs as decide
 from partita.core.decide.caps import run_pool
 from partita.core.decide.runs import RunRefused
 from partita.core.decide.transitions import HOLDS_SLOTS
-from partita.core.duties.above import give_back_above
 from partita.core.duties.channels import Channel
+from partita.core.duties.give_back import give_back_above
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import NewEvent, Pool, PoolUse, RunId, Task
 

@@ -62,15 +62,11 @@ def run_once(
         arguments = [
             *("--asset", name),
             *(("--in-module", module) if module else ()),
-            *(("--partitions", text) if text is not None else ()),
-            *(("--upstream",) if upstream else ()),
             *(("--write", str(write.absolute())) if write is not None else ()),
-            *(("--params", json.dumps(params)) if params else ()),
-            *(("--json",) if as_json else ()),
+            *_common(text, params, upstream=upstream, as_json=as_json),
         ]
         code = _run(config, where, arguments, answers)
-    if code:
-        raise typer.Exit(code if code > 0 else 128 - code)
+    _end(code)
 
 
 def make_twice(
@@ -106,14 +102,26 @@ def make_twice(
     where = _with_modules(config.location(location)) if location is not None else local[0]
     arguments = [
         *("--select", assets),
-        *(("--partitions", text) if text is not None else ()),
-        *(("--upstream",) if upstream else ()),
         *(("--own-stores",) if own_stores else ()),
-        *(("--params", json.dumps(params)) if params else ()),
-        *(("--json",) if as_json else ()),
+        *_common(text, params, upstream=upstream, as_json=as_json),
     ]
     with _published(config) as answers:
         code = _run(config, where, arguments, answers, "twice")
+    _end(code)
+
+
+def _common(partitions: str | None, params: Mapping[str, Any], *, upstream: bool, as_json: bool) -> list[str]:
+    """The arguments that both commands hand on (`partita.sdk.apart`)."""
+    return [
+        *(("--partitions", partitions) if partitions is not None else ()),
+        *(("--upstream",) if upstream else ()),
+        *(("--params", json.dumps(params)) if params else ()),
+        *(("--json",) if as_json else ()),
+    ]
+
+
+def _end(code: int) -> None:
+    """End as the process did: a signal as a shell says it."""
     if code:
         raise typer.Exit(code if code > 0 else 128 - code)
 
