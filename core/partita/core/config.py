@@ -104,9 +104,11 @@ class AutomationConfig(_Section):
 
 
 class LimitsConfig(_Section):
-    """At most `max_running` tasks hold slots at once, of all locations together; None = only pools limit it."""
+    """At most `max_running` tasks hold slots at once, of all locations together, and `max_active_per_run` of each run that
+    is of no backfill and was given no limit of its own; None = only pools limit it."""
 
     max_running: int | None = Field(default=None, ge=1)
+    max_active_per_run: int | None = Field(default=None, ge=1)
 
 
 class LaneConfig(_Section):
@@ -174,8 +176,8 @@ class Config(_Section):
         for name in self.pools:
             if reserved_pool(name):
                 raise ValueError(
-                    f"pool `{name}` has the name of a cap; caps are `max_running` under [limits] and [[location]], and "
-                    "`max_active` of assets and backfills"
+                    f"pool `{name}` has the name of a cap; caps are `max_running` under [limits] and [[location]], "
+                    "`max_active_per_run` under [limits], and `max_active` of assets, backfills and runs"
                 )
         return self
 

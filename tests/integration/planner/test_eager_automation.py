@@ -8,10 +8,11 @@ import pytest
 
 from partita.assets import Daily, EagerSpec, Hourly, TimeOverlap
 from partita.core.automation import run_automation
+from partita.core.decide.caps import EACH_RUN_POOL
 from partita.core.duties.runs import cancel_run
 from partita.core.duties.values import REPLAN
 from partita.core.store.port import Store
-from partita.core.store.values import NewEvent
+from partita.core.store.values import NewEvent, RunId
 
 DAYS = Daily("2024-01-01", end="2024-01-08")
 HOURS = Hourly("2024-01-01", end="2024-01-08")
@@ -370,3 +371,15 @@ def test_an_eager_asset_that_reads_itself_follows_in_order(stage: Any, asset_of:
     stage.settle()
     assert ran(stage, "sums")[5:] == ["2024-01-03", "2024-01-04", "2024-01-05"]
     assert todo(stage) == 0
+
+
+def test_what_automation_asks_for_has_the_limit_of_new_runs(graph: Any) -> None:
+    """S-144: the eager run, and the one that a person asked for before it, each with the configured number at once."""
+    with graph.store.begin() as tx:
+        tx.set_caps({EACH_RUN_POOL: 2})
+    graph.request("flights, weather", partitions="2024-01-02")
+    graph.work()
+    assert graph.automate().requested == 1
+    with graph.store.begin() as tx:
+        assert [run.max_active for run in tx.read_runs([RunId(1), RunId(2)])] == [2, 2]
+    assert graph.settle() > 0

@@ -29,14 +29,14 @@ def pools(w: World) -> Op:
     locations = [f"location:{row['name']}" for row in w.db.location.rows.values()]
     names = w.some(["default", "warehouse", "Größe", "none"])
     pool = Pool(w.one(["warehouse", "Größe"]), w.random.randint(-1, 9) if w.maybe(0.1) else w.random.randint(0, 9))
-    caps = {name: w.one([None, 1, 5]) for name in w.some(["all", "asset:a", *locations], 3)}
+    caps = {name: w.one([None, 1, 5]) for name in w.some(["all", "asset:a", "run:*", *locations], 3)}
     return w.op(
         [
             lambda tx: (tx.lock_pools_skip(names), tx.held_slots(names)),
             lambda tx: tx.set_pool(pool),
             lambda tx: tx.configure_pools([pool]),
             lambda tx: tx.set_caps(caps),
-            lambda tx: tx.running_caps(),
+            lambda tx: (tx.running_caps(), tx.limit_of_new_runs()),
             lambda tx: tx.ensure_pools([Pool("auto", 1), Pool("default", 3)], automatic=True),
         ]
     )

@@ -62,6 +62,7 @@ def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
         ("[lanes.a]\nreserved = 0.5\n[lanes.b]\nreserved = 0.5", "reserve 1 of each pool together"),
         ("[pools]\nx = -1", r"`pools\.x` cannot be used"),
         ("[limits]\nmax_running = 0", r"limits\.max_running"),
+        ("[limits]\nmax_active_per_run = 0", r"limits\.max_active_per_run"),
         ("hom = 'x'", r"`hom`.*'home'"),
         ("[api]\nprot = 1", r"`api\.prot` is no setting.*host, port.*'port'"),
         ("[[location]]\nname='a'\nmodul=['m']", r"\[\[location\]\] 1, `modul` is no setting.*'modules'"),

@@ -26,7 +26,7 @@ def test_a_cap_is_found_again_from_its_name(key: str) -> None:
     assert cap_of(location_pool(key)) == Cap("location", key)
 
 
-_NAMES = ["asset", "asset:", "all", "alle", "location:x", "backfill:3", "run:3", "runs:3", "duckdb:x"]
+_NAMES = ["asset", "asset:", "all", "alle", "location:x", "backfill:3", "run:3", "run:*", "runs:3", "duckdb:x"]
 
 
 @given(st.one_of(st.text(), st.sampled_from(_NAMES)))

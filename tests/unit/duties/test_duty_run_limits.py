@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.duties.duty_world import World, plan_of, report, step
 
+from partita.core.decide.caps import EACH_RUN_POOL
 from partita.core.decide.runs import RunRefused
 from partita.core.duties.admit import admit
 from partita.core.duties.launch import launch_in
@@ -45,6 +46,24 @@ def test_a_run_without_a_limit_has_no_pool(world: World) -> None:
     """The eight thousand runs of a midnight write no row for it."""
     world.launch(*STEPS)
     assert [row["name"] for row in world.rows("pool") if row["name"].startswith("run:")] == []
+
+
+def test_a_run_that_is_given_no_limit_has_that_of_new_runs(world: World) -> None:
+    """S-144: one place for whoever asks. What was launched before, backfills, and what says another number are left alone."""
+    before = world.launch(*STEPS)
+    world.set_caps({EACH_RUN_POOL: 3})
+    limits = {
+        before.run_id: None,
+        world.launch(*(step(2, partitions=[day]) for day in DAYS)).run_id: 3,
+        world.launch(*(step(3, partitions=[day]) for day in DAYS), max_active=5).run_id: 5,
+        world.launch(step(4), backfill=NewBackfill("b", None, "me")).run_id: None,
+    }
+    assert {row["id"]: row["max_active"] for row in world.rows("run")} == limits
+    assert admit(world.store).queued == 8 + 3 + 5 + 1
+    world.set_caps({EACH_RUN_POOL: None})
+    assert world.rows("run")[1]["max_active"] == 3, "a run keeps the limit that it was launched with"
+    world.launch(step(5))
+    assert world.rows("run")[-1]["max_active"] is None
 
 
 def test_a_retry_stays_within_the_limit(world: World) -> None:

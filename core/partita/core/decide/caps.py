@@ -1,8 +1,9 @@
 """Caps: limits that are counted as pools, so that admission counts them under the lock that it takes anyway. Pure.
 
 Owns their names and what a task says while one binds. A cap has the name of what it limits: `all`, `location:NAME`,
-`asset:KEY`, `backfill:ID`, `run:ID`; pools of people may not be named so (`partita.assets.reserved_pool`). A cap that is taken
-away keeps its row, without a limit: tasks hold slots of it. A pause is a cap of no slots.
+`asset:KEY`, `backfill:ID`, `run:ID` (`run:*`: of each run that is given none); pools of people may not be named so
+(`partita.assets.reserved_pool`). A cap that is taken away keeps its row, without a limit: tasks hold slots of it. A pause is
+a cap of no slots.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any, Literal
 from partita.core.store.values import AssetId, BackfillId, Pool, RunId, WaitReason
 
 RUNNING_POOL = "all"
+EACH_RUN_POOL = "run:*"
+"""Of which nobody takes a slot: its size is the limit of a new run that is given none."""
 
 CapKind = Literal["all", "location", "asset", "backfill", "run", "paused"]
 _PAUSED = "!paused"  # sorts before all others: of several pools that lack room the first one binds
@@ -25,8 +28,8 @@ _KINDS: Mapping[str, CapKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """What a pool limits: `of` is the name of the location, the key of the asset, the id of the backfill, of the run,
-    or of the paused asset."""
+    """What a pool limits: `of` is the name of the location, the key of the asset, the id of the backfill, of the run
+    (`*`: each new one), or of the paused asset."""
 
     kind: CapKind
     of: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from partita.core.decide.backfills import opened
 from partita.core.decide.caps import backfill_pool, cap_of, run_pool
@@ -123,7 +124,7 @@ def insert_runs(
     tx: Tx, launches: Sequence[Launch], backfills: Sequence[BackfillId | None], counts: Sequence[int]
 ) -> list[Into]:
     """A run for each launch, of so many tasks; of one that goes into a run, that one. A run with a limit gets its own pool."""
-    each = list(zip(launches, backfills, counts, strict=True))
+    each = list(zip(_limited(tx, launches), backfills, counts, strict=True))
     new = iter(tx.insert_runs([_new_run(one, backfill, n) for one, backfill, n in each if one.into is None]))
     found: list[Into] = []
     pools: list[Pool] = []
@@ -134,6 +135,19 @@ def insert_runs(
             pools.append(Pool(run_pool(run.run_id), one.max_active))
     tx.ensure_pools(sorted(pools, key=lambda pool: pool.name), automatic=True)
     return found
+
+
+def _limited(tx: Tx, launches: Sequence[Launch]) -> Sequence[Launch]:
+    """Whoever asks for a run, one without a limit gets that of new runs; those of a backfill go by the backfill's own."""
+    unlimited = {at for at, one in enumerate(launches) if _takes_default(one)}
+    default = tx.limit_of_new_runs() if unlimited else None
+    if default is None:
+        return launches
+    return [replace(one, max_active=default) if at in unlimited else one for at, one in enumerate(launches)]
+
+
+def _takes_default(one: Launch) -> bool:
+    return one.max_active is None and one.into is None and one.backfill is None and one.retry_of is None
 
 
 def _new_run(launch: Launch, backfill_id: BackfillId | None, task_count: int) -> NewRun:

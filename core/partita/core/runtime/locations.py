@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from partita.core.catalog import read_snapshot
 from partita.core.config import Config
-from partita.core.decide.caps import RUNNING_POOL, location_pool
+from partita.core.decide.caps import EACH_RUN_POOL, RUNNING_POOL, location_pool
 from partita.core.duties.channels import Channel
 from partita.core.runtime.activate import activate
 from partita.core.runtime.servers import read_announcements, take_ended
@@ -111,7 +111,7 @@ class LocationSync:
             tx.configure_pools(Pool(name, slots) for name, slots in self._config.pools.items())
             tx.configure_lanes(_lanes(self._config))
             tx.set_caps(
-                {RUNNING_POOL: self._config.limits.max_running}
+                {RUNNING_POOL: self._config.limits.max_running, EACH_RUN_POOL: self._config.limits.max_active_per_run}
                 | {location_pool(one.name): one.max_running for one in self._config.locations}
             )
 

@@ -250,6 +250,9 @@ class Tx(
     def running_caps(self) -> dict[LocationId | None, str]:
         """The pools that cap what runs at once, of everything (None) and of locations, where there is a limit."""
 
+    def limit_of_new_runs(self) -> int | None:
+        """How many tasks of a run may be active that is given no limit; None: any number."""
+
     # -- claim
     def next_fence(self) -> Fence: ...
 

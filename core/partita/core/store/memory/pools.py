@@ -86,6 +86,10 @@ class PoolsPart(MemoryPart):
         }
         return found | ({None: "all"} if "all" in limited else {})
 
+    def limit_of_new_runs(self) -> int | None:
+        row = self._db.pool.get("run:*")
+        return int(row["slots"]) if row is not None and row["slots"] < UNLIMITED_SLOTS else None
+
     def _put_pool(self, pool: Pool, *, automatic: bool, configured: int | None = None) -> None:
         if pool.slots < 0:
             raise self._violation(f"pool {pool.name!r}: {pool.slots} slots: zero or more")

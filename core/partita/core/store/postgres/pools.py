@@ -78,6 +78,8 @@ RUNNING_CAPS = text("""
     WHERE p.name >= 'location:' AND p.name < 'location;' AND p.slots < :unlimited
 """)
 
+LIMIT_OF_NEW_RUNS = text("SELECT slots FROM pool WHERE name = 'run:*' AND slots < :unlimited")
+
 
 class PoolsPart(PostgresPart):
     def scheduled_needs(self) -> list[Needs]:
@@ -129,3 +131,7 @@ class PoolsPart(PostgresPart):
 
     def running_caps(self) -> dict[LocationId | None, str]:
         return {row[0]: row[1] for row in self._rows(RUNNING_CAPS, unlimited=UNLIMITED_SLOTS)}
+
+    def limit_of_new_runs(self) -> int | None:
+        rows = self._rows(LIMIT_OF_NEW_RUNS, unlimited=UNLIMITED_SLOTS)
+        return int(rows[0][0]) if rows else None

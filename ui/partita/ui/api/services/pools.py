@@ -106,7 +106,7 @@ def _limits(cap: Cap) -> str:
         case "backfill":
             return f"active tasks of backfill {cap.of}"
         case "run":
-            return f"active tasks of run {cap.of}"
+            return "active tasks of each new run" if cap.of == "*" else f"active tasks of run {cap.of}"
         case "paused":
             return "what is paused"
         case _:
@@ -123,6 +123,8 @@ def _where(cap: Cap) -> str:
             return "change max_active= in the asset's code"
         case "backfill":
             return f"partita backfill set {cap.of} --max-active N"
+        case "run" if cap.of == "*":
+            return "change max_active_per_run under [limits] in partita.toml and start the schedulers again"
         case "run":
             return f"partita runs set {cap.of} --max-active N"
         case "paused":
