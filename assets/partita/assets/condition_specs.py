@@ -49,7 +49,8 @@ class LatestSpec(Spec):
 
 
 class ClosedSpec(Spec):
-    """The window closed at least `lag_s` seconds ago, after the asset was first automated (or before, by `catch_up`).
+    """The window closed at least `lag_s` seconds ago, after the asset was first automated (or before, by `catch_up`). More than
+    `pace` windows of the past go so many at a time; None: as many as the deployment says.
 
     >>> ClosedSpec(lag_s=900).catch_up
     'none'
@@ -58,6 +59,7 @@ class ClosedSpec(Spec):
     op: Literal["closed"] = "closed"
     lag_s: float = Field(0.0, ge=0)
     catch_up: CatchUp = "none"
+    pace: int | None = Field(None, ge=1)
 
 
 class TickSpec(Spec):

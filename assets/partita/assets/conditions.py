@@ -230,6 +230,7 @@ def text_of(node: NodeSpec) -> str:
         case ClosedSpec():
             said = [f"lag={node.lag_s:g}s"] if node.lag_s else []
             said += [f"catch_up={node.catch_up}"] if node.catch_up != "none" else []
+            said += [f"pace={node.pace}"] if node.pace is not None else []
             return f"closed({', '.join(said)})"
         case TickSpec():
             return f"tick({node.cron!r}, {node.tz!r})"

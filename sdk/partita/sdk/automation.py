@@ -190,12 +190,15 @@ def on_missing() -> Automation:
     return of_node(JoinSpec(op="all", of=(CellSpec(is_="missing"), READY), label="on_missing()"))
 
 
-def on_close(lag: Duration = 0, *, lookback: int = 1, catch_up: CatchUp = "none") -> Automation:
+def on_close(
+    lag: Duration = 0, *, lookback: int = 1, catch_up: CatchUp = "none", pace: int | None = None
+) -> Automation:
     """A partition is asked for when its window has closed and `lag` has passed: the nightly run.
 
     When all that it needs is not there yet, it is asked for when it is. The newest `lookback` windows are looked at again, and
     made again only where their inputs hold other data: late data. `catch_up` says which windows that had closed before the
-    asset was automated are asked for, too: none of them, the latest, or all.
+    asset was automated are asked for, too: none of them, the latest, or all. When more than `pace` windows (16 unless given) are
+    older than the newest, those go as a backfill, so many tasks at a time, the oldest first.
 
     >>> @asset(partitions=Daily("2026-03-01", tz="Europe/Berlin"), automation=on_close(lag="15m", lookback=3))
     ... def orders() -> Relation: ...
@@ -215,13 +218,20 @@ def on_close(lag: Duration = 0, *, lookback: int = 1, catch_up: CatchUp = "none"
             rule="catch_up is one of none, latest, all",
             fix=suggest(str(catch_up), get_args(CatchUp)),
         )
+    if pace is not None and (type(pace) is not int or pace < 1):
+        raise DefinitionError(
+            f"on_close(pace={pace!r})",
+            rule="pace is how many tasks of the past go at a time, a whole number from 1",
+            fix="write for example 4, or leave it out",
+        )
     late = (
         JoinSpec(op="all", of=(LatestSpec(n=lookback, lag_s=lag_s), CellSpec(is_="data_changed"))) if lookback else None
     )
     said = [f"lag={lag!r}"] if lag_s else []
     said += [f"lookback={lookback}"] if lookback != 1 else []
     said += [f"catch_up={catch_up!r}"] if catch_up != "none" else []
-    closed = JoinSpec(op="all", of=(ClosedSpec(lag_s=lag_s, catch_up=catch_up), CellSpec(is_="missing")))
+    said += [f"pace={pace}"] if pace is not None else []
+    closed = JoinSpec(op="all", of=(ClosedSpec(lag_s=lag_s, catch_up=catch_up, pace=pace), CellSpec(is_="missing")))
     wanted = closed if late is None else JoinSpec(op="any", of=(closed, late))
     return of_node(JoinSpec(op="all", of=(wanted, READY), label=f"on_close({', '.join(said)})"))
 

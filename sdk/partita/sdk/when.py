@@ -63,13 +63,13 @@ def latest(n: int = 1) -> Automation:
     return _made(lambda: LatestSpec(n=n), f"when.latest({n!r})", "n is a whole number, at least one")
 
 
-def closed(lag: Duration = 0, *, catch_up: CatchUp = "none") -> Automation:
+def closed(lag: Duration = 0, *, catch_up: CatchUp = "none", pace: int | None = None) -> Automation:
     """Its window has closed and `lag` has passed; see `on_close`."""
     lag_s = seconds(lag, what="when.closed(lag=...)")
     return _made(
-        lambda: ClosedSpec(lag_s=lag_s, catch_up=catch_up),
+        lambda: ClosedSpec(lag_s=lag_s, catch_up=catch_up, pace=pace),
         f"when.closed({lag!r})",
-        "catch_up is one of none, latest, all",
+        "catch_up is one of none, latest, all; pace is a whole number from 1",
     )
 
 

@@ -366,4 +366,15 @@ def test_22(kitchen: Kitchen) -> None:
 
 def test_each_recipe_is_tried() -> None:
     tried = {int(name.split("_")[1]) for name in globals() if re.fullmatch(r"test_\d+", name)}
-    assert tried == set(recipes()) == set(range(1, 23))
+    assert tried == set(recipes()) == set(range(1, 24))
+
+
+def test_23(kitchen: Kitchen) -> None:
+    assert kitchen.stage.look().requested == 8
+    first = kitchen.stage.start()
+    days = sorted(cell.cell.partition for one in first for cell in one.cells)
+    assert days == ["2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04", "2026-03-08"]
+    kitchen.stage.end(first)
+    assert kitchen.at(NOON) == [("ledger", "2026-03-05"), ("ledger", "2026-03-06"), ("ledger", "2026-03-07")]
+    past = "the past of it, 4 tasks at a time"
+    assert kitchen.cause() == f"the time came for ledger: on_close(catch_up='all', pace=4); {past}"

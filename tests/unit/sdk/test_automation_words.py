@@ -52,6 +52,8 @@ def test_upstream_assets_are_named_by_themselves_or_by_key() -> None:
         (lambda: when.latest(0), "at least one"),
         (lambda: on_close(lookback=-1), "0 or more"),
         (lambda: on_close(catch_up="al"), "did you mean 'all'"),  # type: ignore[arg-type]
+        (lambda: on_close(pace=0), "a whole number from 1"),
+        (lambda: when.closed(pace=0), "a whole number from 1"),
         (lambda: on_close("soon"), "a duration is"),
         (lambda: on_cron("0 25 * * *"), "25"),
         (lambda: on_cron("0 6 * * *", "Berlin"), "Berlin"),

@@ -15,6 +15,7 @@ import numpy as np
 
 from partita.assets import PartitaError
 from partita.core.automation.held import Asking, HeldCell, cells_of, content_of, decode_cells, difference
+from partita.core.automation.pacing import as_catch_up, pace_of
 from partita.core.automation.values import ActiveCatalog, Limits
 from partita.core.automation.visit import Visit, judged, launch_of, requests_of, steps_of
 from partita.core.catalog import Catalog, StepKey
@@ -125,7 +126,9 @@ def _approve(
         _tell(tx, request_id, RequestState.AWAITING_INPUT)
         return Decision(request_id, RequestState.AWAITING_INPUT, fresh.content.cells, changed=fresh.changed)
     cause = {**found.cause, "approved_by": by, "request": request_id}
-    launched = launch_in(tx, launch_of(fresh.visit, fresh.asking, cause))
+    launch = launch_of(fresh.visit, fresh.asking, cause)
+    pace = pace_of(catalog, fresh.asking, fresh.visit.now)
+    launched = launch_in(tx, launch if pace is None else as_catch_up(launch, fresh.visit.now, pace=pace, by=by))
     tx.insert_automation_requests(requests_of(fresh.asking, launched, cause))
     tx.end_held_request(request_id, RequestState.APPROVED, by=by, reason="", run_id=launched.run_id)
     tx.audit(by, "request_approve", {"request": request_id, "cells": found.cells, "run": launched.run_id})

@@ -7,7 +7,7 @@ so that it is asked for when its inputs move, and not before. All of it can go a
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -16,21 +16,20 @@ from partita.core.automation.faults import SetAside
 from partita.core.automation.follow import touched_by
 from partita.core.automation.held import Asking
 from partita.core.automation.judge import condition_of_step
+from partita.core.automation.pacing import as_catch_up
 from partita.core.automation.timing import due_partitions, line_of
 from partita.core.automation.values import EVENTS, ActiveCatalog
 from partita.core.automation.visit import Visit, judged, launch_of, requests_of, steps_of, without_owned
 from partita.core.catalog import Catalog, StepKey, mask_of
 from partita.core.catalog.edges import Bools
 from partita.core.duties.launch import LaunchAgain, launch_in
-from partita.core.duties.values import AUTOMATION, NewBackfill
+from partita.core.duties.values import AUTOMATION
 from partita.core.planner.partition_words import partitions_text
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, RunId
 from partita.core.store.values_actions import EVERYTHING
 
 Policy = Literal["none", "latest", "all"]
-PACE = 16
-"""Tasks at a time of a catch-up that is paced."""
 _TRIES = 5
 _RANGES = 3
 
@@ -64,7 +63,7 @@ def catch_up(
     store: Store, catalogs: ActiveCatalog, assets: Collection[AssetId], policy: Policy, *, pace: int | None, who: str
 ) -> CaughtUp:
     """Skips what the policy leaves out; with a `pace`, launches the rest as a backfill of so many tasks at a time. Before the
-    resume, while automation still stands aside. What is neither skipped nor launched, automation asks for."""
+    resume, while automation still stands aside. What is neither skipped nor launched, automation asks for, at its own pace."""
     for _ in range(_TRIES):
         try:
             return store.run(lambda tx: _catch_up(tx, catalogs.active(), assets, policy, pace, who))
@@ -84,11 +83,7 @@ def _catch_up(
     tx.insert_automation_requests(skipped)
     if not go or pace is None:
         return CaughtUp(len(skipped))
-    launch = replace(
-        launch_of(visit, go, cause),
-        backfill=NewBackfill(f"catch-up of {now:%Y-%m-%d %H:%M}", max_active=pace, created_by=who),
-    )
-    launched = launch_in(tx, launch)
+    launched = launch_in(tx, as_catch_up(launch_of(visit, go, cause), now, pace=pace, by=who))
     requests = requests_of(go, launched, cause)
     tx.insert_automation_requests(requests)
     return CaughtUp(len(skipped), len(requests), launched.run_id)

@@ -22,7 +22,6 @@ from partita.core.automation.values import ActiveCatalog, Automated, Limits, dec
 from partita.core.automation.visit import Asked, Visit, ask
 from partita.core.catalog import CatalogAsset, StepKey, mask_of
 from partita.core.collecting import collector_rests
-from partita.core.duties.channels import Channel
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, CellRef
 from partita.core.store.values_clocks import Clock, ClockUpdate
@@ -94,15 +93,14 @@ def _gathered(visit: Visit, asset: CatalogAsset, clock: Clock) -> PartitionSet:
 
 
 def _told(asked: Asked, taken: int, waiting: int, *, more: bool) -> Automated:
-    launched = asked.launched
     return Automated(
         taken=taken,
         requested=asked.requested,
         held=asked.held,
         waiting=waiting,
-        run_id=None if launched is None else launched.run_id,
+        run_id=asked.run_id,
         more=more,
-        channels=launched.channels if launched is not None else (Channel.EVENT,) if asked.held else (),
+        channels=asked.channels,
     )
 
 

@@ -35,7 +35,6 @@ from partita.core.automation.visit import Visit, ask, roots_of
 from partita.core.catalog import StepKey
 from partita.core.catalog.edges import Bools
 from partita.core.catalog.names import names_of
-from partita.core.duties.channels import Channel
 from partita.core.duties.launch import LaunchAgain
 from partita.core.duties.values import AUTOMATION
 from partita.core.planner.partition_words import partitions_text
@@ -128,16 +127,15 @@ def _automate(tx: Tx, *, catalogs: ActiveCatalog, asking: _Asking) -> Automated:
     tx.put_back_todo(AUTOMATION, waiting)
     for until in sorted({touched.until[event.event_id] for event in later}):
         tx.put_back_todo(AUTOMATION, [event for event in later if touched.until[event.event_id] == until], until=until)
-    launched = asked.launched
     return Automated(
         taken=len(events),
         requested=asked.requested,
         held=asked.held,
         waiting=len(waiting),
         set_aside=len(later),
-        run_id=None if launched is None else launched.run_id,
+        run_id=asked.run_id,
         more=len(events) == asking.limit and len(waiting) < len(events),
-        channels=launched.channels if launched is not None else (Channel.EVENT,) if asked.held else (),
+        channels=asked.channels,
     )
 
 

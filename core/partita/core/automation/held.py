@@ -94,7 +94,7 @@ def split(
     stays = _stays(catalog, asking, waiting, as_of)
     go: list[Asking] = []
     held: list[tuple[tuple[Asking, ...], Above]] = []
-    for group in _groups(catalog, asking, together):
+    for group in groups_of(catalog, asking, together):
         above = _exceeded(catalog, group, limits, caused)
         if above is not None:
             held.append((group, above))
@@ -111,15 +111,22 @@ def _stays(
     catalog: Catalog, asking: Sequence[Asking], waiting: Collection[CellRef], as_of: datetime
 ) -> dict[StepKey, set[int]]:
     """Per step the ordinals that an older request holds, and those that read them."""
-    found: dict[StepKey, set[int]] = {}
     if not waiting:
-        return found
+        return {}
+    held = {one.key: {at for at in one.cells if any(cell in waiting for cell in one.cells[at])} for one in asking}
+    return with_readers(catalog, asking, held, as_of)
+
+
+def with_readers(
+    catalog: Catalog, asking: Sequence[Asking], chosen: Mapping[StepKey, Collection[int]], as_of: datetime
+) -> dict[StepKey, set[int]]:
+    """Per step the chosen ordinals, and those of `asking` (in topological order) that read them, directly or not."""
+    found: dict[StepKey, set[int]] = {}
     masks: dict[AssetKey, Bools] = {}
     for one in asking:
         members = catalog.steps[one.key]
-        here = {at for at in one.cells if any(cell in waiting for cell in one.cells[at])}
         size = catalog.space(members[0].key, as_of).size
-        mask = _mask(here, size)
+        mask = _mask(chosen.get(one.key, ()), size)
         edges = [(given.upstream, catalog.edge(m.key, given, as_of)) for m in members for given in m.inputs]
         own = {member.key for member in members}
         for upstream, edge in edges:
@@ -147,7 +154,7 @@ def _mask(ordinals: Iterable[int], size: int) -> Bools:
     return mask
 
 
-def _groups(
+def groups_of(
     catalog: Catalog, asking: Sequence[Asking], together: Collection[AssetKey] | None
 ) -> list[tuple[Asking, ...]]:
     """Steps of one cause, in topological order."""

@@ -27,7 +27,6 @@ from partita.core.automation.visit import Visit, ask
 from partita.core.catalog import CatalogAsset, StepKey
 from partita.core.catalog.dynamic import cells_of_keys
 from partita.core.catalog.edges import Bools, mask_of
-from partita.core.duties.channels import Channel
 from partita.core.duties.values import KEYS
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import CellRef, TodoEvent
@@ -53,7 +52,6 @@ def _visit(tx: Tx, catalogs: ActiveCatalog, limit: int, limits: Limits, before: 
     events = _not_set_aside(visit, aside, taken)
     cells = _cells(visit, events)
     asked = ask(visit, _steps(visit, cells), lambda steps: _cause(visit, events, steps))
-    launched = asked.launched
     tx.clear_faults(
         [one for one in aside.due if one in {subject_of(visit.catalog, key) for key in _steps(visit, cells)}]
     )
@@ -65,9 +63,9 @@ def _visit(tx: Tx, catalogs: ActiveCatalog, limit: int, limits: Limits, before: 
         held=asked.held,
         waiting=len(waiting),
         set_aside=len(taken) - len(events),
-        run_id=None if launched is None else launched.run_id,
+        run_id=asked.run_id,
         more=len(taken) == limit and len(waiting) < len(events),
-        channels=launched.channels if launched is not None else (Channel.EVENT,) if asked.held else (),
+        channels=asked.channels,
     )
 
 

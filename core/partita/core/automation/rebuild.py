@@ -29,7 +29,6 @@ from partita.core.automation.visit import Visit, ask
 from partita.core.catalog import CatalogAsset, StepKey
 from partita.core.catalog.edges import Bools
 from partita.core.catalog.names import names_of
-from partita.core.duties.channels import Channel
 from partita.core.duties.values import REBUILD
 from partita.core.store.port import Store, Tx
 from partita.core.store.values import AssetId, CellRef, NewEvent, TodoEvent
@@ -87,15 +86,14 @@ def _rebuild(tx: Tx, catalogs: ActiveCatalog, limits: Limits, before: Mapping[Ce
     waiting = _waiting(visit, [event for step, event in named.values() if step in steps])
     tx.put_back_todo(REBUILD, waiting, until=visit.now + timedelta(seconds=_AGAIN_S))
     tx.clear_faults([one for one in aside.due if one in {subject_of(visit.catalog, key) for key in steps}])
-    launched = asked.launched
     return Automated(
         taken=len(events),
         requested=asked.requested,
         held=asked.held,
         waiting=len(waiting),
-        run_id=None if launched is None else launched.run_id,
+        run_id=asked.run_id,
         more=len(events) == _ASSETS,
-        channels=launched.channels if launched is not None else (Channel.EVENT,) if asked.held else (),
+        channels=asked.channels,
     )
 
 

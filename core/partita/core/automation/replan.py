@@ -86,18 +86,17 @@ def _replan(
     except Undecidable as error:  # whatever it was about: it is this run that waits
         raise Undecidable(((FaultKind.RUN, int(run_id)),), error.why) from error
     tx.clear_faults([one for one in aside.due if one[1] in (run_id, *(run for run in runs if run not in groups))])
-    launched = asked.launched
     waiting = [event for event in groups[run_id] if event.cell in visit.waits]
     tx.put_back_todo(REPLAN, waiting)
     done = Automated(
         taken=len(events) - len(rest),
         requested=asked.requested,
         waiting=len(waiting),
-        run_id=None if launched is None else launched.run_id,
+        run_id=asked.run_id,
         more=bool(rest),
-        channels=() if launched is None else launched.channels,
+        channels=asked.channels,
     )
-    return done, run_id if launched is None and waiting else None
+    return done, run_id if not asked.launched and waiting else None
 
 
 def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> Asked:
@@ -129,7 +128,7 @@ def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> Asked:
     )
     plan = assemble(catalog, request, decided.choices, decided.blocked)
     launch = to_launch(plan, catalog, cause=cause, lane=run.lane, max_active=run.max_active)
-    return Asked(plan.cell_count, 0, launch_in(tx, launch))
+    return Asked(plan.cell_count, 0, (launch_in(tx, launch),))
 
 
 def _by_eager_rule(visit: Visit, cells: Mapping[AssetKey, Bools], cause: Mapping[str, object]) -> Asked:

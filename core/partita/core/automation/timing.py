@@ -44,12 +44,14 @@ _SOON = timedelta(microseconds=1)
 @dataclass(frozen=True, slots=True)
 class Timing:
     """The words of a condition that time alone makes true. `closings`: windows that closed; `windows`: any new window;
-    `recent`: the newest ones, to be looked at again; `everything`: at a tick all partitions count, not only recent ones."""
+    `recent`: the newest ones, to be looked at again; `everything`: at a tick all partitions count, not only recent ones. `past`:
+    it asks for windows because they are missing, however old, and not because something upstream was published."""
 
     closings: tuple[ClosedSpec, ...]
     windows: bool
     ticks: tuple[tuple[str, str], ...]
     recent: tuple[LatestSpec, ...]
+    past: bool
 
     @property
     def everything(self) -> bool:
@@ -85,8 +87,10 @@ def _timing(node: NodeSpec) -> Timing:
     closings = dict.fromkeys(one for one in nodes if isinstance(one, ClosedSpec))
     ticks = dict.fromkeys((one.cron, one.tz) for one in nodes if isinstance(one, TickSpec))
     recent = dict.fromkeys(one for one in nodes if isinstance(one, LatestSpec))
-    missing = any(isinstance(one, CellSpec) and one.is_ == "missing" for one in nodes)
-    return Timing(tuple(closings), missing and not closings, tuple(ticks), tuple(recent))
+    words = {one.is_ for one in nodes if isinstance(one, CellSpec)}
+    windows = "missing" in words and not closings
+    past = bool(closings) or (windows and "data_changed" not in words)
+    return Timing(tuple(closings), windows, tuple(ticks), tuple(recent), past)
 
 
 def clock_text(spec: AssetSpec) -> str | None:
@@ -160,6 +164,13 @@ def _closed(space: TimeSpace, lag_s: float, catch_up: CatchUp, since: datetime, 
     lag = timedelta(seconds=lag_s)
     earlier = 0 if catch_up == "all" else closed_count(space, since - lag)
     return max(earlier - (catch_up == "latest"), 0), closed_count(space, now - lag)
+
+
+def newest_from(space: TimeSpace, timing: Timing, now: datetime) -> int:
+    """The first of the newest windows that a condition looks at; what lies before is its past."""
+    newest = [_recent(space, 1, one.lag_s, now)[0] for one in timing.closings]
+    newest += [_recent(space, one.n, one.lag_s, now)[0] for one in timing.recent]
+    return min(newest, default=_recent(space, 1, None, now)[0])
 
 
 def _recent(space: TimeSpace, n: int, lag_s: float | None, now: datetime) -> tuple[int, int]:

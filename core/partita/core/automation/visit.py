@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,14 @@ from partita.core.automation.held import (
 )
 from partita.core.automation.judge import Judged, Verdict, rebuilds
 from partita.core.automation.members import read_by, verdicts
+from partita.core.automation.pacing import Portion, as_catch_up, portions
 from partita.core.automation.reading import Candidate, StepCells, is_apart, read_candidates, step_cells
 from partita.core.automation.timing import line_of
 from partita.core.automation.values import AskedBefore, Limits, Subject, deciding, subject_of
 from partita.core.catalog import Catalog, CatalogAsset, StepKey, set_of
 from partita.core.catalog.edges import Bools
-from partita.core.duties.launch import LaunchAgain, launch_in
+from partita.core.duties.channels import Channel
+from partita.core.duties.launch import LaunchAgain, launch_all_in
 from partita.core.duties.values import Launch, Launched
 from partita.core.planner.assemble import assemble
 from partita.core.planner.choices import Choice, reason_code
@@ -76,11 +79,24 @@ class Asked:
 
     requested: int = 0
     held: int = 0
-    launched: Launched | None = None
+    launched: tuple[Launched, ...] = ()
+
+    @property
+    def run_id(self) -> RunId | None:
+        """The run of what went, of several the first."""
+        return self.launched[0].run_id if self.launched else None
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """Whom to wake."""
+        if not self.launched:
+            return (Channel.EVENT,) if self.held else ()
+        return tuple(sorted({channel for one in self.launched for channel in one.channels}))
 
 
 def ask(visit: Visit, candidates: Mapping[StepKey, Bools], cause_of: CauseOf) -> Asked:
-    """Ask for those of the candidates whose condition holds, in one run; fills `visit.waits`.
+    """Ask for those of the candidates whose condition holds, in one run, and a past that is paced in backfills; fills
+    `visit.waits`.
 
     Raises AskedBefore: roll back and start over with these requests in `visit.before`; Undecidable: start over without its
     subjects.
@@ -96,13 +112,15 @@ def ask(visit: Visit, candidates: Mapping[StepKey, Bools], cause_of: CauseOf) ->
         counts = counts_of(asking)
         caused = visit.tx.caused_cells(counts)
         asking, held = _hold(visit, visit.limits, asking, caused, cause_of)
-    launched: Launched | None = None
+    launched: tuple[Launched, ...] = ()
     requests: list[AutomationRequest] = []
     if asking:
         with deciding(*_subjects(visit, asking)):
-            cause = _with_roots(cause_of([one.key for one in asking]), asking)
-            launched = launch_in(visit.tx, launch_of(visit, asking, cause))
-        requests = requests_of(asking, launched, cause)
+            parts = portions(visit.catalog, asking, visit.now)
+            causes = [_cause_of(part, cause_of) for part in parts]
+            launched = tuple(launch_all_in(visit.tx, list(map(partial(_launch, visit), parts, causes))))
+        for part, one, cause in zip(parts, launched, causes, strict=True):
+            requests += requests_of(part.asking, one, cause)
         new = visit.tx.insert_automation_requests(requests)
         if len(new) < len(requests):
             raise AskedBefore({one.cell: one.state_digest for one in requests if one.cell not in new})
@@ -192,6 +210,18 @@ def launch_of(visit: Visit, asking: Sequence[Asking], cause: Mapping[str, Any]) 
     request = PlanRequest(selection=selection, as_of=visit.now, mode=("missing", "stale"), requested_by="automation")
     plan = assemble(visit.catalog, request, choices, ())
     return to_launch(plan, visit.catalog, cause={**cause, "cells": texts}, lane=AUTOMATION_LANE)
+
+
+def _launch(visit: Visit, part: Portion, cause: Mapping[str, Any]) -> Launch:
+    launch = launch_of(visit, part.asking, cause)
+    return launch if part.pace is None else as_catch_up(launch, visit.now, pace=part.pace, by="automation")
+
+
+def _cause_of(part: Portion, cause_of: CauseOf) -> Mapping[str, Any]:
+    cause = _with_roots(cause_of([one.key for one in part.asking]), part.asking)
+    if part.pace is None:
+        return cause
+    return {**cause, "text": f"{cause['text']}; the past of it, {part.pace} tasks at a time", "pace": part.pace}
 
 
 def _asked_of(step: Asking, asset: CatalogAsset) -> list[tuple[int, Judged]]:

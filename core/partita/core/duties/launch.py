@@ -52,7 +52,7 @@ from partita.core.store.values import (
     TaskState,
 )
 
-__all__ = ["LaunchAgain", "LaunchRefused", "PlanOutdated", "launch", "launch_all", "launch_in"]
+__all__ = ["LaunchAgain", "LaunchRefused", "PlanOutdated", "launch", "launch_all", "launch_all_in", "launch_in"]
 
 _TRIES = 20  # owners that end, or are launched, while we look at them; each try finds others
 _STARTED = frozenset({TaskState.RUNNING, TaskState.DEFERRED, TaskState.AWAITING_INPUT})
@@ -99,9 +99,15 @@ def _again_and_again(store: Store, batch: Sequence[Launch]) -> list[Launched]:
 def launch_in(tx: Tx, launch: Launch) -> Launched:
     """`launch` as a part of a larger transaction, which must hold no task or cell yet. Raises `LaunchAgain`: roll back and
     start over in a new transaction."""
-    _check(launch)
-    (launched,) = _launch(tx, [launch])
+    (launched,) = launch_all_in(tx, [launch])
     return launched
+
+
+def launch_all_in(tx: Tx, launches: Sequence[Launch]) -> list[Launched]:
+    """`launch_in` of several that share no cell."""
+    for one in launches:
+        _check(one)
+    return _launch(tx, launches)
 
 
 def _batches(launches: Sequence[Launch]) -> Iterator[list[Launch]]:
