@@ -89,7 +89,7 @@ def a_stubborn_task_is_cancelled(deployment: Deployed, page: Page, pids: Path) -
     [(run, task)] = deployment.query("SELECT run_id, id FROM task WHERE step = 'stubborn' AND state = 'running'")
     page.goto(f"{deployment.api}/runs/{run}?task={task}")
     page.get_by_test_id("cancel-task").click()
-    expect(page.get_by_test_id("cancel-preview")).to_have_text(
+    expect(page.get_by_test_id("cancel-task-preview")).to_have_text(
         "1 running task is asked to stop; 1 task below hears of it by its trigger rule. What is published stays."
     )
     page.get_by_placeholder("Why (may be left out)").fill("it never ends")

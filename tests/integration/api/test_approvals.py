@@ -54,6 +54,8 @@ def test_what_is_asked_is_listed_shown_and_approved(shop: Any, client: httpx.Cli
     assert why["open_task"]["reason"]["evidence"]["side"] == "person"
     [wait] = [one for one in ok(client.get(f"/api/v1/runs/{run}"))["waits"] if one["side"] == "person"]
     assert wait["text"] == "2 tasks wait for a person to approve"
+    needs = {one["text"]: one["link"] for one in ok(client.get("/api/v1/summary"))["needs_me"]}
+    assert needs[f"2 tasks of run {run} ask: Send the figures of 2013-01-01? and 1 more"] == f"/runs/{run}?task={task}"
 
     shown = ok(client.post("/api/v1/approvals/preview", json={"verb": "approve", "tasks": [task]}))
     assert shown["sentence"] == "1 task goes on: all that is asked here is approved."

@@ -6,6 +6,7 @@ import { useState } from "react";
 import { post } from "../api/client";
 import type { Job, JobPreview, JobRequest } from "../api/types";
 import { Problem } from "../design/Feedback";
+import { limitOf } from "../design/TasksAtOnce";
 import { BROWSER_ZONE } from "../lib/clock";
 import { Ticks } from "../views/automation/Ticks";
 import { Confirm } from "../views/Confirm";
@@ -44,7 +45,7 @@ function Form({ search, tags, maxActive, onClose }: Props & { onClose: () => voi
     lane: search.lane ?? null,
     cron: cron.trim() || null,
     tz: cron.trim() ? tz.trim() || null : null,
-    max_active: maxActive ? Number(maxActive) : null,
+    max_active: limitOf(maxActive),
   };
   const preview = useMutation({ mutationFn: (request: JobRequest) => post<JobPreview>("/jobs/preview", request) });
   const changed = (set: (value: string) => void) => (value: string) => {

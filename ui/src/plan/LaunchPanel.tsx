@@ -7,6 +7,7 @@ import type { Plan } from "../api/types";
 import { CopyButton } from "../design/Copy";
 import { Problem } from "../design/Feedback";
 import { StateGlyph } from "../design/StateGlyph";
+import { limitOf, TasksAtOnce } from "../design/TasksAtOnce";
 import { useNow } from "../lib/clock";
 import { count, duration, plural } from "../lib/format";
 import { PausedNote } from "../views/Pause";
@@ -41,7 +42,7 @@ export function LaunchPanel({ plan, search, onChange, onChanged, changed, error 
       post<{ run_id: number; backfill_id: number | null }>(`/plans/${plan.id}/launch`, {
         confirm_cells: plan.cell_count,
         name: asBackfill && name ? name : undefined,
-        max_active: !asRetry && maxActive ? Number(maxActive) : undefined,
+        max_active: asRetry ? undefined : (limitOf(maxActive) ?? undefined),
         order: asBackfill && newest ? "newest" : undefined,
         tags: tagsOf(tags),
         lane: search.lane,
@@ -76,17 +77,7 @@ export function LaunchPanel({ plan, search, onChange, onChanged, changed, error 
               />
             </label>
           )}
-          <label data-tip="At most so many tasks of it at once. Empty: as many as the pools admit.">
-            <span className="quiet">Tasks at once</span>
-            <input
-              className="field"
-              inputMode="numeric"
-              value={maxActive}
-              placeholder="no limit"
-              data-testid="max-active"
-              onChange={(event) => setMaxActive(event.target.value.replace(/\D/g, ""))}
-            />
-          </label>
+          <TasksAtOnce value={maxActive} onChange={setMaxActive} above />
           {asBackfill && (
             <label
               className="check"
@@ -110,7 +101,7 @@ export function LaunchPanel({ plan, search, onChange, onChanged, changed, error 
           />
         </label>
       )}
-      <Warnings plan={plan} limited={Boolean(maxActive)} />
+      <Warnings plan={plan} limited={limitOf(maxActive) !== null} />
       {plan.nothing_to_do ? (
         <Nothing plan={plan} search={search} onChange={onChange} />
       ) : expired ? (

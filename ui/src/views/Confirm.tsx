@@ -15,14 +15,24 @@ type Props = {
   danger?: boolean;
   /** Whether a reason has to be given; `null`: none is asked for. */
   reason?: "may" | "must" | null;
+  /** What stands in the empty field of the reason. */
+  hint?: string;
+  /** There is nothing to do: the way back alone is offered. */
+  nothing?: boolean;
   /** Without the reason, which is added. */
   cli?: string;
   testid: string;
+  /** Why what it meets cannot be told: nothing is done then. */
+  error?: unknown;
+  /** Looks again what it meets, after a refusal. */
+  onAgain?: () => void;
   onDo: (reason: string) => Promise<unknown>;
   onClose: () => void;
   /** Choices that belong to it. */
   children?: ReactNode;
 };
+
+const HINTS = { may: "Why (may be left out)", must: "Why: it is read later" };
 
 export function Confirm({
   label,
@@ -30,8 +40,12 @@ export function Confirm({
   keep,
   danger,
   reason = "may",
+  hint,
+  nothing = false,
   cli,
   testid,
+  error,
+  onAgain,
   onDo,
   onClose,
   children,
@@ -46,7 +60,7 @@ export function Confirm({
     },
   });
   const missing = reason === "must" && !why.trim();
-  const ready = sentence !== null && !missing;
+  const ready = sentence !== null && !missing && !nothing;
   return (
     <form
       className="confirm"
@@ -60,16 +74,20 @@ export function Confirm({
         if (event.key === "Escape") onClose();
       }}
     >
-      <div className="confirm-says" role="status" data-testid={`${testid}-preview`}>
-        {sentence ?? "Looking what it meets."}
-      </div>
+      {error ? (
+        <Problem error={error} onRetry={onAgain} />
+      ) : (
+        <div className="confirm-says" role="status" data-testid={`${testid}-preview`}>
+          {sentence ?? "Looking what it meets."}
+        </div>
+      )}
       {children}
       <p className="row wrap">
-        {reason !== null && (
+        {reason !== null && !nothing && (
           <input
-            className="field grow"
-            aria-label={reason === "must" ? "Why" : "Why (may be left out)"}
-            placeholder={reason === "must" ? "Why: it is read later" : "Why (may be left out)"}
+            className="field grow confirm-why"
+            aria-label={reason === "must" ? "Why" : HINTS.may}
+            placeholder={hint ?? HINTS[reason]}
             data-testid={`${testid}-reason`}
             maxLength={2000}
             value={why}
@@ -81,22 +99,39 @@ export function Confirm({
         <button type="button" className="btn small" onClick={onClose}>
           {keep}
         </button>
-        <button
-          type="submit"
-          className={`btn small ${danger ? "danger" : "primary"}`}
-          data-testid={`confirm-${testid}`}
-          aria-busy={doing.isPending || sentence === null}
-          aria-disabled={sentence === null} // what is done is what was shown
-          disabled={missing}
-          data-tip={missing ? "Say why first: it is read later" : undefined}
-          // biome-ignore lint/a11y/noAutofocus: the question appeared because of a press; focus stays where the hand is
-          autoFocus={reason !== "must"}
-        >
-          {label}
-        </button>
+        {!nothing && (
+          <button
+            type="submit"
+            className={`btn small ${danger ? "danger" : "primary"}`}
+            data-testid={`confirm-${testid}`}
+            aria-busy={doing.isPending || (sentence === null && !error)}
+            aria-disabled={sentence === null} // what is done is what was shown
+            disabled={missing}
+            data-tip={missing ? "Say why first: it is read later" : undefined}
+            // biome-ignore lint/a11y/noAutofocus: the question appeared because of a press; focus stays where the hand is
+            autoFocus={reason !== "must"}
+          >
+            {label}
+          </button>
+        )}
         {cli && <CopyButton text={`${cli}${reasonOption(why)}`} what="Copy as CLI" />}
       </p>
-      {doing.error && <Problem error={doing.error} />}
+      {doing.error && (
+        <Problem error={doing.error}>
+          {onAgain && (
+            <button
+              type="button"
+              className="btn small"
+              onClick={() => {
+                doing.reset();
+                onAgain();
+              }}
+            >
+              Look again
+            </button>
+          )}
+        </Problem>
+      )}
     </form>
   );
 }

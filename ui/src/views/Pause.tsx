@@ -1,16 +1,14 @@
 // Pausing and resuming: what it meets, why, and a button that says so. In place, no dialog. Shown to everybody at once.
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { post } from "../api/client";
 import { pausePreview, pauses as pausesQuery } from "../api/queries";
 import type { PausePreview, PauseView } from "../api/types";
-import { CopyButton } from "../design/Copy";
-import { Problem } from "../design/Feedback";
 import { Icon } from "../design/Icon";
 import { StateGlyph } from "../design/StateGlyph";
 import { Time } from "../design/Time";
 import { plural } from "../lib/format";
-import { reasonOption } from "../lib/shell";
+import { Confirm } from "./Confirm";
 
 type Verb = "pause" | "resume";
 type CatchUp = "all" | "paced" | "latest" | "none";
@@ -30,7 +28,7 @@ export function PauseButton({ verb, selection, what, small = false }: Props) {
   const [asking, setAsking] = useState(false);
   const size = small ? "small" : "";
   const label = `${verb === "pause" ? "Pause" : "Resume"} ${what}`;
-  if (asking) return <Confirm verb={verb} selection={selection} label={label} onClose={() => setAsking(false)} />;
+  if (asking) return <Asked verb={verb} selection={selection} label={label} onClose={() => setAsking(false)} />;
   return (
     <button
       type="button"
@@ -44,70 +42,36 @@ export function PauseButton({ verb, selection, what, small = false }: Props) {
   );
 }
 
-type ConfirmProps = { verb: Verb; selection: string | null; label: string; onClose: () => void };
+type Asking = { label: string; onClose: () => void };
 
-function Confirm({ verb, selection, label, onClose }: ConfirmProps) {
-  const [reason, setReason] = useState("");
+function Asked({ verb, selection, label, onClose }: Omit<Props, "what" | "small"> & Asking) {
   const [catchUp, setCatchUp] = useState<CatchUp>("all");
   const asked = { verb, selection };
   const preview = useQuery(pausePreview(asked));
-  const client = useQueryClient();
-  const change = useMutation({
-    mutationFn: () =>
-      post("/pauses", {
-        ...asked,
-        reason: reason.trim(),
-        confirm_assets: preview.data?.assets.length ?? 0,
-        ...CHOICES[catchUp].asks,
-      }),
-    onSuccess: () => {
-      onClose();
-      return client.invalidateQueries();
-    },
-  });
   const shown = preview.data;
   return (
-    <form
-      className="row wrap"
-      aria-label={label}
-      data-testid="pause-confirm"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (shown && !change.isPending) change.mutate();
-      }}
+    <Confirm
+      label={label}
+      sentence={shown?.sentence ?? null}
+      keep={verb === "pause" ? "Keep it going" : "Keep it paused"}
+      danger={verb === "pause"}
+      hint={verb === "pause" ? "Why: everybody reads it" : undefined}
+      cli={shown && `${shown.cli}${CHOICES[catchUp].cli}`}
+      testid={verb}
+      error={preview.error}
+      onAgain={() => void preview.refetch()}
+      onDo={(reason) =>
+        post("/pauses", {
+          ...asked,
+          reason,
+          confirm_assets: shown?.assets.length ?? 0,
+          ...CHOICES[catchUp].asks,
+        })
+      }
+      onClose={onClose}
     >
-      <span className="mid" role="status" data-testid="pause-preview">
-        {shown?.sentence ?? "Looking what it meets."}
-      </span>
-      {verb === "pause" && (
-        <input
-          className="field"
-          aria-label="Why"
-          placeholder="Why: everybody reads it"
-          maxLength={2000}
-          value={reason}
-          onChange={(event) => setReason(event.target.value)}
-        />
-      )}
       {shown && shown.missed.length > 0 && <Missed missed={shown.missed} value={catchUp} onChange={setCatchUp} />}
-      <button type="button" className="btn small" onClick={onClose}>
-        {verb === "pause" ? "Keep it going" : "Keep it paused"}
-      </button>
-      <button
-        type="submit"
-        className={`btn small ${verb === "pause" ? "danger" : "primary"}`}
-        data-testid={`confirm-${verb}`}
-        aria-busy={change.isPending || preview.isPending}
-        aria-disabled={!shown} // what is done is what was shown
-        // biome-ignore lint/a11y/noAutofocus: the question appeared because of a press; focus stays where the hand is
-        autoFocus
-      >
-        {label}
-      </button>
-      {shown && <CopyButton text={`${shown.cli}${CHOICES[catchUp].cli}${reasonOption(reason)}`} what="Copy as CLI" />}
-      {preview.error && <Problem error={preview.error} />}
-      {change.error && <Problem error={change.error} onRetry={() => void preview.refetch()} />}
-    </form>
+    </Confirm>
   );
 }
 

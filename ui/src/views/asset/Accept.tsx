@@ -3,10 +3,10 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { post } from "../../api/client";
 import type { Accepted, AcceptPreview } from "../../api/types";
-import { CopyButton } from "../../design/Copy";
 import { Problem } from "../../design/Feedback";
 import { plural } from "../../lib/format";
-import { reasonOption } from "../../lib/shell";
+import { shellQuoted } from "../../lib/shell";
+import { Confirm } from "../Confirm";
 import { CodeChanges } from "./CodeChanges";
 
 type Asked = { selection: string; partitions: string };
@@ -53,16 +53,31 @@ export function Accept({ selection, partitions, label, offered }: Props) {
   if (asked && preview.data)
     return (
       <Confirm
-        asked={asked}
-        shown={preview.data}
+        label={`Accept ${plural(preview.data.cells, "cell")}`}
+        sentence={preview.data.sentence}
+        keep={`Leave ${preview.data.cells > 0 ? "them stale" : "it"}`}
+        reason="must"
+        hint="Why nothing needs to be rebuilt"
+        nothing={preview.data.cells === 0}
+        cli={`partita accept ${shellQuoted(asked.selection)} --partitions ${shellQuoted(asked.partitions)}`}
+        testid="accept"
         onAgain={() => preview.mutate(asked)}
+        onDo={async (reason) =>
+          setDone(await post<Accepted>("/acceptances", { ...asked, reason, confirm_cells: preview.data.cells }))
+        }
         onClose={() => setAsked(null)}
-        onDone={(accepted) => {
-          setAsked(null);
-          setDone(accepted);
-          void refresh();
-        }}
-      />
+      >
+        {preview.data.assets.map((one) => (
+          <div key={one.key} className="panel-item">
+            <p className="row wrap">
+              <span className="mono">{one.key}</span>
+              <span className="quiet">{one.partitions}</span>
+            </p>
+            {one.change && <CodeChanges change={one.change} />}
+            {one.dependencies > 0 && <p className="quiet">What its inputs hold now counts as consumed.</p>}
+          </div>
+        ))}
+      </Confirm>
     );
   if (!offered) return null;
   return (
@@ -78,77 +93,5 @@ export function Accept({ selection, partitions, label, offered }: Props) {
       </button>
       {preview.error && <Problem error={preview.error} />}
     </>
-  );
-}
-
-type ConfirmProps = {
-  asked: Asked;
-  shown: AcceptPreview;
-  onAgain: () => void;
-  onClose: () => void;
-  onDone: (accepted: Accepted) => void;
-};
-
-function Confirm({ asked, shown, onAgain, onClose, onDone }: ConfirmProps) {
-  const [reason, setReason] = useState("");
-  const accept = useMutation({
-    mutationFn: () => post<Accepted>("/acceptances", { ...asked, reason: reason.trim(), confirm_cells: shown.cells }),
-    onSuccess: onDone,
-  });
-  const ready = reason.trim() !== "";
-  const cli = `partita accept '${asked.selection}' --partitions '${asked.partitions}'${reasonOption(reason.trim() || "why")}`;
-  return (
-    <form
-      className="accept"
-      data-testid="accept-preview"
-      aria-label="Accept changed code"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (ready && !accept.isPending) accept.mutate();
-      }}
-    >
-      <p>{shown.sentence}</p>
-      {shown.assets.map((one) => (
-        <div key={one.key} className="panel-item">
-          <p className="row wrap">
-            <span className="mono">{one.key}</span>
-            <span className="quiet">{one.partitions}</span>
-          </p>
-          {one.change && <CodeChanges change={one.change} />}
-          {one.dependencies > 0 && <p className="quiet">What its inputs hold now counts as consumed.</p>}
-        </div>
-      ))}
-      {shown.cells > 0 && (
-        <label>
-          <span className="quiet">Why nothing needs to be rebuilt</span>
-          <input
-            className="field"
-            value={reason}
-            placeholder="only a log line changed"
-            onChange={(event) => setReason(event.target.value)}
-          />
-        </label>
-      )}
-      <p className="row wrap">
-        {shown.cells > 0 && (
-          <button type="submit" className="btn primary" disabled={!ready} aria-busy={accept.isPending}>
-            Accept {plural(shown.cells, "cell")}
-          </button>
-        )}
-        <button type="button" className="btn" onClick={onClose}>
-          Leave {shown.cells > 0 ? "them stale" : "it"}
-        </button>
-        {shown.cells > 0 && !ready && <span className="quiet">Say why first: it is read later.</span>}
-        <span className="grow" />
-        {shown.cells > 0 && <CopyButton text={cli} what="Copy as CLI" label />}
-      </p>
-      {accept.error && (
-        <Problem error={accept.error}>
-          <button type="button" className="btn small" onClick={onAgain}>
-            Look again
-          </button>
-        </Problem>
-      )}
-    </form>
   );
 }

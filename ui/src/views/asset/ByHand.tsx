@@ -3,10 +3,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { post } from "../../api/client";
 import type { ByHandDone, ByHandPreview } from "../../api/types";
-import { CopyButton } from "../../design/Copy";
 import { Problem } from "../../design/Feedback";
 import { plural } from "../../lib/format";
-import { reasonOption } from "../../lib/shell";
+import { Confirm } from "../Confirm";
 
 type Verb = ByHandPreview["verb"];
 type Asked = { verb: Verb; selection: string; partitions: string };
@@ -46,15 +45,19 @@ export function ByHand({ selection, partitions, published }: Props) {
         />
       ) : asked && preview.data ? (
         <Confirm
-          asked={asked}
-          shown={preview.data}
+          label={DO[asked.verb](plural(preview.data.cells, "cell"))}
+          sentence={preview.data.sentence}
+          keep="Leave it as it is"
+          danger={asked.verb !== "materialized"}
+          reason="must"
+          nothing={preview.data.cells === 0}
+          cli={preview.data.cli}
+          testid="by-hand"
           onAgain={() => preview.mutate(asked)}
+          onDo={async (reason) =>
+            setDone(await post<ByHandDone>("/by-hand", { ...asked, reason, confirm_cells: preview.data.cells }))
+          }
           onClose={() => setAsked(null)}
-          onDone={(made) => {
-            setAsked(null);
-            setDone(made);
-            void refresh();
-          }}
         />
       ) : (
         <p className="row wrap">
@@ -95,71 +98,5 @@ function Undo({ done, onDone }: { done: ByHandDone; onDone: () => void }) {
       </p>
       {undo.error && <Problem error={undo.error} />}
     </>
-  );
-}
-
-type ConfirmProps = {
-  asked: Asked;
-  shown: ByHandPreview;
-  onAgain: () => void;
-  onClose: () => void;
-  onDone: (done: ByHandDone) => void;
-};
-
-function Confirm({ asked, shown, onAgain, onClose, onDone }: ConfirmProps) {
-  const [reason, setReason] = useState("");
-  const change = useMutation({
-    mutationFn: () => post<ByHandDone>("/by-hand", { ...asked, reason: reason.trim(), confirm_cells: shown.cells }),
-    onSuccess: onDone,
-  });
-  const ready = reason.trim() !== "" && shown.cells > 0;
-  return (
-    <form
-      className="stack"
-      aria-label={LABEL[asked.verb]}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (ready && !change.isPending) change.mutate();
-      }}
-    >
-      <p data-testid="by-hand-preview">{shown.sentence}</p>
-      <label className="row">
-        <span className="quiet">Why</span>
-        <input
-          className="field grow"
-          data-testid="by-hand-reason"
-          value={reason}
-          maxLength={2000}
-          placeholder="repaired in the source"
-          // biome-ignore lint/a11y/noAutofocus: the field appeared because of a press; focus stays where the hand is
-          autoFocus
-          onChange={(event) => setReason(event.target.value)}
-        />
-      </label>
-      <p className="row wrap">
-        <button
-          type="submit"
-          className={`btn small ${asked.verb === "materialized" ? "primary" : "danger"}`}
-          data-testid="confirm-by-hand"
-          disabled={!ready}
-          data-tip={ready ? undefined : "Say why first: it is read later"}
-          aria-busy={change.isPending}
-        >
-          {DO[asked.verb](plural(shown.cells, "cell"))}
-        </button>
-        <button type="button" className="btn small" onClick={onClose}>
-          Leave it as it is
-        </button>
-        <span className="grow" />
-        <CopyButton text={`${shown.cli}${reasonOption(reason.trim() || "why")}`} what="Copy as CLI" />
-      </p>
-      {change.error && (
-        <Problem error={change.error}>
-          <button type="button" className="btn small" onClick={onAgain}>
-            Look again
-          </button>
-        </Problem>
-      )}
-    </form>
   );
 }

@@ -1,7 +1,7 @@
 // One backfill: how far it is, cell by cell, and what people do with it while it runs.
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { backfill as backfillQuery } from "../../api/queries";
+import { backfill as backfillQuery, pauses as pausesQuery } from "../../api/queries";
 import type { Backfill } from "../../api/types";
 import { CopyButton } from "../../design/Copy";
 import { Loaded, Skeleton } from "../../design/Feedback";
@@ -12,7 +12,8 @@ import { count, duration, plural } from "../../lib/format";
 import { useStateFavicon } from "../../lib/title";
 import { Paused, totalsOf } from "../Backfills";
 import { CancelButton } from "../CancelButton";
-import { Controls, Retry, Settings } from "./Controls";
+import { PaceButton } from "../Pace";
+import { Controls, Retry } from "./Controls";
 import { Matrix } from "./Matrix";
 import "../lists.css";
 import "./backfill.css";
@@ -40,6 +41,8 @@ function Body({ backfill }: { backfill: Backfill }) {
   useStateFavicon(backfill.state);
   const { counts, total, done } = totalsOf(backfill);
   const open = backfill.finished_at === null;
+  const { data: pauses } = useQuery(pausesQuery());
+  const still = backfill.paused_by ? "paused" : pauses?.everything ? "everything is paused" : null;
   return (
     <>
       <header className="page-head">
@@ -107,10 +110,8 @@ function Body({ backfill }: { backfill: Backfill }) {
             </div>
             {open && (
               <div>
-                <p className="big-number">{backfill.eta_s === null ? "–" : duration(backfill.eta_s)}</p>
-                <p className="quiet">
-                  {backfill.paused_by ? "paused" : backfill.eta_s === null ? "no estimate yet" : "left"}
-                </p>
+                <p className="big-number">{still || backfill.eta_s === null ? "–" : duration(backfill.eta_s)}</p>
+                <p className="quiet">{still ?? (backfill.eta_s === null ? "no estimate yet" : "left")}</p>
               </div>
             )}
             {backfill.cells_per_s !== null && (
@@ -159,7 +160,15 @@ function Body({ backfill }: { backfill: Backfill }) {
           <header>
             <h2>Request</h2>
             <span className="grow" />
-            {open && !backfill.cancelling && <Settings backfill={backfill} />}
+            {open && !backfill.cancelling && (
+              <PaceButton
+                of="backfills"
+                id={backfill.id}
+                maxActive={backfill.max_active}
+                priority={backfill.priority}
+                small
+              />
+            )}
           </header>
           <dl className="facts">
             <dt>Selection</dt>
@@ -186,7 +195,8 @@ function Body({ backfill }: { backfill: Backfill }) {
 
 /** Cells in the largest unit that keeps a whole number in front. */
 function rate(cellsPerSecond: number): string {
-  if (cellsPerSecond >= 1) return `${count(Math.round(cellsPerSecond))} cells/s`;
-  if (cellsPerSecond * 60 >= 1) return `${count(Math.round(cellsPerSecond * 60))} cells/min`;
-  return `${count(Math.max(1, Math.round(cellsPerSecond * 3600)))} cells/h`;
+  const told = (per: number, unit: string) =>
+    `${plural(Math.max(1, Math.round(cellsPerSecond * per)), "cell")}/${unit}`;
+  if (cellsPerSecond >= 1) return told(1, "s");
+  return cellsPerSecond * 60 >= 1 ? told(60, "min") : told(3600, "h");
 }

@@ -16,8 +16,8 @@ import { Elapsed, Time } from "../../design/Time";
 import { count, plural, shortHash } from "../../lib/format";
 import { useStateFavicon } from "../../lib/title";
 import { CancelButton } from "../CancelButton";
+import { PaceButton } from "../Pace";
 import { RunTags } from "../RunTable";
-import { Pace } from "./Pace";
 import { TaskGrid } from "./TaskGrid";
 import { TaskList } from "./TaskList";
 import { TaskPanel } from "./TaskPanel";
@@ -68,6 +68,7 @@ function Header({ run }: { run: RunDetail }) {
         )}
         <span className="grow" />
         <CopyButton text={`partita runs show ${run.id}`} what="Copy as CLI" label />
+        {open && run.backfill_id === null && <PaceButton of="runs" id={run.id} maxActive={run.max_active} />}
         {open && (
           <CancelButton
             path={`/runs/${run.id}/cancel`}
@@ -117,7 +118,7 @@ function Header({ run }: { run: RunDetail }) {
             {run.cells.failed > 0 && <span className="tone-red">, {count(run.cells.failed)} failed</span>} of{" "}
             {plural(run.cells.total, "cell")}
           </span>
-          {(run.max_active !== null || (open && run.backfill_id === null)) && <Pace run={run} open={open} />}
+          {run.max_active !== null && <span data-testid="run-pace">At most {count(run.max_active)} at once</span>}
           <span data-tip={`Trace ${run.trace_id}`}>
             Trace <span className="mono">{run.trace_id.slice(0, 8)}</span>
             <CopyButton text={run.trace_id} what="Copy trace id" />

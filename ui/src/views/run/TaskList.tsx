@@ -24,8 +24,8 @@ export function TaskList({ run, tasks, chosen, onSelect }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const now = useNow(1);
   const [zoom, setZoom] = useState<Domain | null>(null);
-  const origin = Date.parse(run.started_at ?? run.created_at);
   const fit = domainOf(tasks, run.started_at ?? run.created_at, run.finished_at, now);
+  const origin = fit.from; // a run whose tasks waited before the first began has no ticks below nought
   const domain = zoom ?? fit;
   const critical = useMemo(() => new Set(run.critical_path ?? []), [run.critical_path]);
   const virtual = useVirtualizer({

@@ -68,7 +68,8 @@ describe("barsOf", () => {
 
   it("lets open bars reach to now", () => {
     expect(barsOf(task({}), at(7)).at(-1)).toMatchObject({ kind: "queue", to: at(7) });
-    expect(barsOf(task({ state: "deferred" }), at(7)).at(-1)).toMatchObject({ kind: "queue", state: "deferred" });
+    for (const state of ["deferred", "awaiting_input"])
+      expect(barsOf(task({ state }), at(7)).at(-1)).toMatchObject({ kind: "queue", state });
     expect(barsOf(task({ attempts: [attempt(1, 2, null, "running")] }), at(7)).at(-1)).toMatchObject({
       kind: "run",
       to: at(7),

@@ -12,6 +12,9 @@ export type Bar = {
 
 const ms = (iso: string | null | undefined): number | null => (iso ? Date.parse(iso) : null);
 
+/** States of a task that waits, and for no worker. */
+const ASKED_ELSEWHERE = new Set(["deferred", "awaiting_input"]);
+
 /** Queue time apart from run time; every retry a bar of its own, with the pause between them. Open ends reach to now. */
 export function barsOf(task: TaskRow, now: number): Bar[] {
   const bars: Bar[] = [];
@@ -42,7 +45,7 @@ export function barsOf(task: TaskRow, now: number): Bar[] {
   if (open && !running && waitingSince !== null && waitingSince < now)
     bars.push({
       kind: bars.length === 0 ? "queue" : "backoff",
-      state: task.state === "deferred" ? "deferred" : bars.length === 0 ? "queued" : "up_for_retry",
+      state: ASKED_ELSEWHERE.has(task.state) ? task.state : bars.length === 0 ? "queued" : "up_for_retry",
       from: waitingSince,
       to: now,
       attempt: null,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from partita.core.decide.answers import Answer
 from partita.core.duties.answers import answer_tasks
-from partita.core.store.queries.api_answers import QUESTIONS
+from partita.core.store.queries.api_answers import ASKING_RUNS, QUESTIONS
 from partita.core.store.queries.api_read import Row, now, number, rows
 from partita.core.store.queries.api_runs import CELL_RANGES_OF_TASKS, WAITING_BELOW
 from partita.core.store.queries.reader import Reader
@@ -23,6 +23,7 @@ from partita.ui.api.models.answers import (
     Question,
     QuestionList,
 )
+from partita.ui.api.models.system import Need
 from partita.ui.api.problems import NotFound
 from partita.ui.api.services.base import Backend
 from partita.ui.api.services.run_views import partitions_text
@@ -97,6 +98,20 @@ class AnswerService:
             )
             for row in found
         ]
+
+
+def answer_needs(reader: Reader, limit: int) -> list[Need]:
+    """Runs that ask a person, those with the nearest deadline first, for the list of what needs one."""
+    return [
+        Need(
+            severity="warn",
+            text=f"{plural(row['n'], 'task')} of run {row['run_id']} {'asks' if row['n'] == 1 else 'ask'}: "
+            + (row["question"] or "")
+            + (f" and {row['n'] - 1:,} more" if row["n"] > 1 else ""),
+            link=f"/runs/{row['run_id']}?task={row['task_id']}",
+        )
+        for row in rows(reader, ASKING_RUNS, limit=limit)
+    ]
 
 
 def _key(text: str) -> WaitKey:

@@ -99,7 +99,7 @@ def needs(
 ) -> list[Need]:
     """What waits for a person, worst first; `failing` are failed cells by asset, `requests` those that wait for approval,
     `faults` what automation cannot decide, `duties` those that fail as a whole, with their errors,
-    `late` partitions whose deadline has passed, and alerts."""
+    `late` what tasks ask, partitions whose deadline has passed, and alerts."""
     found: list[Need] = []
     alive = {one.kind for one in processes if one.state == "ok"}
     found += [

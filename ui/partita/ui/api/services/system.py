@@ -29,6 +29,7 @@ from partita.ui.api.models import (
 )
 from partita.ui.api.problems import NotFound, Unavailable
 from partita.ui.api.services.alerts import alert_needs
+from partita.ui.api.services.answers import answer_needs
 from partita.ui.api.services.base import Backend
 from partita.ui.api.services.board import Board
 from partita.ui.api.services.deadlines import late_needs
@@ -39,6 +40,7 @@ from partita.ui.api.services.runs import RunService
 
 _RECENT_RUNS = 10
 _LATE_SHOWN = 20
+_ASKED_SHOWN = 5
 
 
 class SystemService:
@@ -137,9 +139,10 @@ class SystemService:
             processes = self._components(reader)
             waiting, faults = waiting_for_people(reader)
             late = [*freshness_needs(reader, _LATE_SHOWN), *late_needs(reader, _LATE_SHOWN), *alert_needs(reader)]
+            asked = answer_needs(reader, _ASKED_SHOWN)
             failing_duties = {row["name"]: row["last_error"] for row in rows(reader, sql.DUTIES) if row["failures"]}
         return SummaryView(
-            needs_me=needs(self.locations(), processes, failing, waiting, faults, failing_duties, late),
+            needs_me=needs(self.locations(), processes, failing, waiting, faults, failing_duties, [*asked, *late]),
             counts=dict(totals),
             running_runs=running,
             recent_runs=recent,
