@@ -134,10 +134,10 @@ def _no_overtaking(before: Tables, after: Tables) -> None:
 
 
 def _waiting(tables: Tables, now: Mapping[int, Row]) -> list[Row]:
-    """Who stands in line: nobody whose pool is paused, nobody who was told that no worker takes it."""
+    """Who stands in line: nobody whose pool is paused, nobody who was told that no worker takes it, or has a place for it."""
     shut = {row["name"] for row in tables["pool"] if row["paused_by"] is not None}
     found = [row for row in tables["task"] if row["state"] == "scheduled" and row["kind"] == "step"]
-    found = [row for row in found if now[row["id"]]["reason"] != "no_worker"]
+    found = [row for row in found if now[row["id"]]["reason"] not in ("no_worker", "workers_busy")]
     return _with_priorities(tables, [row for row in found if not any(name in shut for name, _ in uses(row))])
 
 

@@ -85,7 +85,11 @@ _LIMITS = (
 )
 _REASONS_OF = {
     "none": ("upstream", "blocked_by_past"),
-    "scheduled": (*_LIMITS, "no_worker"),  # the last of its queue while others are alive: it is not admitted
+    "scheduled": (
+        *_LIMITS,
+        "no_worker",
+        "workers_busy",
+    ),  # none of its queue has a place while others live: not admitted
     "queued": (None, "no_server", "version_gone", "no_worker", "workers_busy"),
     "up_for_retry": ("retry_at", "version_gone", "no_server"),
     "deferred": ("waiting_for",),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Any
 
 from tests.simulation.fairness import FAIRNESS
@@ -78,6 +79,7 @@ class Watch:
         self.up_s = 0.0  # how long the database has answered
         self.steps = 0
         self._without: dict[str, datetime] = {}  # queues that no live worker serves while others live, and since when
+        self._live: tuple[list[Any], datetime] = ([], clock())  # live workers with capacity and queues, and since when
         self.aside = 0  # tasks that gave their slots back because nobody could run them
         self._last: dict[str, dict[Any, Row]] = {}
         self.before: Tables = {name: [] for name in TABLES}
@@ -117,6 +119,7 @@ class Watch:
         before, self.before = self.before, after
         self._check("a live lease is not judged", lambda: self._leases(before, after))
         self._check("what no worker takes is not admitted", lambda: self._unserved(before, after))
+        self._check("no more is admitted than workers have places for", lambda: self._crowded(before, after))
         if moved <= _QUIET:
             return
         seen = Seen(self._clock(), self.by, self.history)
@@ -181,6 +184,23 @@ class Watch:
                 since = self._without.get(row["queue"], now)
                 assert since == now, f"task {row['id']} of {row['queue']}, which has no worker since {since}"
 
+    def _crowded(self, before: Tables, after: Tables) -> None:
+        """While others live that cannot take them: free places of the workers of the queue, and one for each eight of all."""
+        now = self._clock()
+        if _live(after, now) != self._live[0]:
+            self._live = (_live(after, now), now)
+        were = {row["id"]: row["state"] for row in before["task"]}
+        came = [row for row in after["task"] if row["state"] == "queued" and were.get(row["id"]) == "scheduled"]
+        for queue in {row["queue"] for row in came} if self._live[1] < now else ():
+            own = {worker: capacity for worker, capacity, queues in self._live[0] if {queue, ALL_QUEUES} & set(queues)}
+            if not 0 < len(own) < len(self._live[0]):
+                continue
+            running = Counter(row["worker_id"] for row in after["task"] if row["state"] == "running")
+            free = sum(max(0, capacity - running[worker]) for worker, capacity in own.items())
+            queued = sum(row["state"] == "queued" and row["queue"] == queue for row in after["task"])
+            most = free + ceil(sum(own.values()) / 8)
+            assert queued <= most, f"{queued} tasks of {queue} are queued, and its workers have {free} places"
+
     def kept_from_others(self) -> list[str]:
         """Tasks that are queued and that none of the live workers takes."""
         now = self._clock()
@@ -234,6 +254,11 @@ class Watch:
             started = Counter(row["run_id"] for row in after["attempt"])
             for run_id, attempts in self.history.cancelled_runs.items():
                 assert started[run_id] <= attempts, f"run {run_id}"
+
+
+def _live(tables: Tables, now: datetime) -> list[tuple[str, int, list[str]]]:
+    rows = (row for row in tables["worker"] if row["state"] == "live" and row["lease_expires_at"] > now)
+    return [(row["id"], row["capacity"], list(row["queues"])) for row in rows]
 
 
 def _has_no_worker(tables: Tables, queue: str, now: datetime) -> bool:

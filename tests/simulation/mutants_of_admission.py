@@ -197,6 +197,11 @@ def _(patch: Patch) -> None:
     patch.setattr(reasons_decider, "_waited_out", lambda task, cause, now: False)
 
 
+@mutant("slots are taken to wait for workers that are busy", theme=WITH_QUEUES)
+def _(patch: Patch) -> None:
+    patch.setattr(admit_decider.Places, "shortage", lambda places, queue: None)
+
+
 @mutant("a worker of another queue counts", theme=WITH_QUEUES)
 def _(patch: Patch) -> None:
     patch.setattr(Worker, "serves", lambda worker, queue: True)

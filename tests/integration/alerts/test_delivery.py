@@ -10,7 +10,11 @@ import psycopg
 import pytest
 
 from partita.core.alerts import Matchers, Routing, deliver, raise_alerts, watch_alerts
+from partita.core.catalog import CatalogInputs
 from partita.core.config_alerts import AlertConfig, OwnerConfig
+from partita.core.duties.claim import claim
+from partita.core.duties.leases import register
+from partita.core.store.values import WorkerId
 
 SECRET = "T0ps3cret"
 
@@ -168,3 +172,41 @@ def test_locations_that_are_sick_are_told_by_owner_and_over_when_they_are_well(w
         "[over] location flights does not load: flights.broken",
         "[warning] location flights has no live code server",
     ]
+
+
+def test_a_step_without_a_worker_of_its_queue_is_told_and_over_when_one_has_come(world: Any, hook: Any) -> None:
+    """S-163, S-206, S-246: which reason keeps it, once for its tasks, and not before the time that the rule allows."""
+    blocked = AlertConfig(
+        name="stuck", on=("blocked",), blocked_after="2h", to=(hook.url(),), wait=0, every=0, recovery=True
+    )
+    routing = routing_of(blocked)
+    matchers = Matchers(routing, world.catalogs)
+    world.activate([one.model_copy(update={"queue": "gpu"}) for one in world.assets])
+    register(world.store, WorkerId("cpu"), host="h", pid=1, capacity=8)
+    run = world.launch("raw/flights", partitions="2013-01-01..2013-01-03")
+    assert world.claim(9) == [], "the worker that lives serves another queue"
+    assert watch_alerts(world.store, matchers).raised == 0, "it has not waited for long"
+    with psycopg.connect(world.url) as connection:
+        for table in ("run", "task"):
+            connection.execute(f"UPDATE {table} SET created_at = created_at - interval '3 hours'".encode())
+    assert watch_alerts(world.store, matchers).raised == 1
+    assert watch_alerts(world.store, matchers).raised == 0
+    assert deliver(world.store, routing).sent == 1
+    assert watch_alerts(world.store, matchers).ended == 0
+
+    gpu = WorkerId("gpu")
+    register(world.store, gpu, host="h", pid=2, capacity=8, queues=["gpu"])
+    assert world.claim(9) == []
+    with world.store.read() as reader:
+        pins = list(reader.active_vector())
+    inputs = CatalogInputs(world.catalogs.of_run)
+    started = claim(world.store, gpu, pins, 9, inputs, lambda *_: None, queues=["gpu"]).claimed
+    assert len(started) == 3
+    assert watch_alerts(world.store, matchers).ended == 1, "none of them waits any more"
+    assert deliver(world.store, routing).sent == 1
+    problem, over = hook.bodies
+    assert problem["title"].startswith("[warning] raw/flights waits since ")
+    assert problem["title"].endswith(f" in run {run}: 3 tasks, no worker")
+    assert (over["title"].startswith("[over] raw/flights waits since "), over["type"]) == (True, "success")
+    world.finish([world.written(one) for one in started])
+    assert (watch_alerts(world.store, matchers).raised, deliver(world.store, routing).sent) == (0, 0)

@@ -89,6 +89,8 @@ def house(seed: int) -> World:
             tx.set_pool(Pool(name, random.randint(1, 3)))
         tx.set_lane(Lane("interactive", 2, random.choice([0.0, 0.5])))
         tx.set_caps({name: random.choice([PLENTY, PLENTY, 1, 2]) for name in CAPS})
+    if seed % 3 == 0:
+        register(world.store, WorkerId("gpu"), host="h", pid=3, capacity=1, queues=["gpu"])
     _launch(world, random)
     _work(world, random)
     _launch(world, random)

@@ -6,7 +6,8 @@ therefore global and not per pool. A task that finds too little room in a pool r
 that pool, of whichever lane, so that a stream of small tasks cannot starve a big one; only what is kept for a lane stays open
 to that lane, for the big task may not have it anyway. It reserves nothing else, so that a full pool never hides an empty one,
 and a task that wants more than its pool will ever have for it reserves nothing at all. What waits for no slot takes no part in
-that order: tasks that are paused, and tasks of a queue that no worker serves (`stopped`).
+that order: tasks that are paused, tasks of a queue that no worker serves (`stopped`), and tasks whose queue has workers without
+a place for them (`places`), for slots that wait for a worker are kept from those whose workers are idle.
 """
 
 from __future__ import annotations
@@ -60,27 +61,49 @@ def admit(
     limit: int,
     now: datetime,
     priorities: Mapping[str, int] | None = None,
+    places: Places | None = None,
 ) -> Admission:
     """`slots` and `held` cover all pools of the lines. Ends early where the rest of a line is not known."""
     visit = _Visit(lines, slots, held, lanes, priorities or {})
+    room = places or Places()
     admitted: list[tuple[Task, TaskUpdate]] = []
     explained: list[tuple[Task, TaskUpdate]] = []
     blocked: dict[Needs, Shortage] = {}
     for line, task in turns(lines, visit.shares):
         if len(admitted) == limit:
             return Admission(tuple(admitted), tuple(explained), blocked, more=True)
-        shortage = visit.shortage(line)
+        shortage = room.shortage(line.queue) or visit.shortage(line)
         if shortage is None:
+            room.take(line.queue)
             visit.take(line)
             admitted.append((task, move(task, TaskState.QUEUED, Actor.ADMIT, queued_at=now)))
             if not line.whole and task is line.tasks[-1]:
                 return Admission(tuple(admitted), tuple(explained), blocked, more=True)
             continue
         blocked.setdefault(task.needs, shortage)
-        visit.reserve(line, task)  # each time: those before it may have taken what the first of its line left
+        if shortage.reason is not WaitReason.WORKERS_BUSY:
+            visit.reserve(line, task)  # each time: those before it may have taken what the first of its line left
         if not same_constraint(task, shortage.reason, shortage.detail):
             explained.append((task, _explain(task, shortage)))
     return Admission(tuple(admitted), tuple(explained), blocked, more=False)
+
+
+class Places:
+    """How many more tasks of some queues may take slots while one visit goes on (`queues.places_left`)."""
+
+    def __init__(self, left: Mapping[str, int] | None = None, served: Served | None = None) -> None:
+        self._left = dict(left or {})
+        self._served = served or Served(())
+
+    def most(self, queue: str, otherwise: int) -> int:
+        return min(self._left.get(queue, otherwise), otherwise)
+
+    def shortage(self, queue: str) -> Shortage | None:
+        return Shortage(*self._served.busy(queue)) if self._left.get(queue, 1) <= 0 else None
+
+    def take(self, queue: str) -> None:
+        if queue in self._left:
+            self._left[queue] -= 1
 
 
 class _Visit:

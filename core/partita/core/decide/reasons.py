@@ -31,7 +31,7 @@ _NOBODY_CAN_RUN_IT = frozenset({WaitReason.NO_SERVER, WaitReason.VERSION_GONE})
 # What a constraint is told apart by: what it is of, and its limit. How much of it is taken is not stored anew each time.
 _NAMES = (
     "pool", "lane", "backfill", "run", "asset", "location", "version", "behind_task", "queue", "slots", "max_active",
-    "max_running",
+    "max_running", "capacity",
 )  # fmt: skip
 
 
@@ -61,12 +61,10 @@ def cause_of(pin: QueuedPin, servers: Sequence[CodeServer], served: Served) -> C
         return Cause(WaitReason.NO_SERVER, {"location": pin.location}, at_once=True)
     if not any(pin.version in server.versions for server in of_location):
         return Cause(WaitReason.VERSION_GONE, {"location": pin.location, "version": pin.version}, at_once=True)
-    workers = served.by(pin.queue)
-    if not workers:
+    if not served.by(pin.queue):
         until = served.until.get(pin.queue) if served.workers else None
         return Cause(*served.no_worker(pin.queue), at_once=True, in_the_way=bool(served.workers), until=until)
-    busy = {"queue": pin.queue, "workers": len(workers), "capacity": sum(worker.capacity for worker in workers)}
-    return Cause(WaitReason.WORKERS_BUSY, busy, at_once=False)
+    return Cause(*served.busy(pin.queue), at_once=False)
 
 
 def explain(task: Task, cause: Cause, now: datetime) -> TaskUpdate | None:
@@ -78,15 +76,27 @@ def explain(task: Task, cause: Cause, now: datetime) -> TaskUpdate | None:
             not_before=at, ready_at=at, queued_at=None,
         )  # fmt: skip
     if cause.in_the_way and _waited_out(task, cause, now):
-        return move(
-            task, TaskState.SCHEDULED, Actor.EXPLAIN, reason=cause.reason, reason_detail=cause.detail, queued_at=None
-        )
+        return step_back(task, cause)
     binds = cause.at_once or (task.queued_at is not None and task.queued_at <= now - CLAIM_GRACE)
     reason = cause.reason if binds else None
     if reason is task.reason:
         return None
     detail = cause.detail if binds else None
     return move(task, TaskState.QUEUED, Actor.EXPLAIN, reason=reason, reason_detail=detail)
+
+
+def step_back(task: Task, cause: Cause) -> TaskUpdate:
+    """It gives its slots to those whose workers are idle, and keeps its age."""
+    return move(
+        task, TaskState.SCHEDULED, Actor.EXPLAIN, reason=cause.reason, reason_detail=cause.detail, queued_at=None
+    )
+
+
+def surplus_of(queued: Sequence[Task], surplus: int, now: datetime) -> list[Task]:
+    """Of queued tasks in line as many as are more than their workers have places for, the last first, and none that has been
+    queued for less than the grace: a worker that restarts is back by then."""
+    late = [task for task in queued if task.queued_at is not None and task.queued_at <= now - WORKER_GRACE]
+    return late[max(0, len(late) - surplus) :] if surplus > 0 else []
 
 
 def _waited_out(task: Task, cause: Cause, now: datetime) -> bool:

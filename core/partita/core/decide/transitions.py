@@ -206,8 +206,8 @@ def _goes_back(before: Task, after: TaskUpdate) -> bool:
     return _same_place(before, after) and after.reason in _GIVES_BACK
 
 
-def _has_no_worker(before: Task, after: TaskUpdate) -> bool:
-    return _same_place(before, after) and after.reason is WaitReason.NO_WORKER
+def _waits_for_a_worker(before: Task, after: TaskUpdate) -> bool:
+    return _same_place(before, after) and after.reason in (WaitReason.NO_WORKER, WaitReason.WORKERS_BUSY)
 
 
 _S = TaskState
@@ -315,7 +315,13 @@ TABLE: tuple[Transition, ...] = (
     Transition(
         _S.QUEUED, _S.UP_FOR_RETRY, Actor.EXPLAIN, _waits_aside, "no server of its version has come for a while"
     ),
-    Transition(_S.QUEUED, _S.SCHEDULED, Actor.EXPLAIN, _has_no_worker, "no worker of its queue has come for a while"),
+    Transition(
+        _S.QUEUED,
+        _S.SCHEDULED,
+        Actor.EXPLAIN,
+        _waits_for_a_worker,
+        "no worker of its queue has come for a while, or been free",
+    ),
 )
 
 _BY_MOVE = {(t.source, t.target, t.actor): t for t in TABLE}

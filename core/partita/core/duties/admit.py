@@ -7,17 +7,17 @@ old snapshot (measured: 160 admitted into 100 slots). Not durable: a lost admiss
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from partita.core.collecting import collector_rests
-from partita.core.decide.admit import Admission, Shortage, explain, room, stopped
+from partita.core.decide.admit import Admission, Places, Shortage, explain, room, stopped
 from partita.core.decide.admit import admit as decide
 from partita.core.decide.pause import with_evidence
-from partita.core.decide.queues import Served
-from partita.core.decide.shares import PoolSet, lines_of
+from partita.core.decide.queues import Served, places_left
+from partita.core.decide.shares import lines_of
 from partita.core.duties.channels import Channel
 from partita.core.duties.gates import NO_POOLS, open_gates
 from partita.core.duties.served import served_of
@@ -86,17 +86,30 @@ def _visit(tx: Tx, group: Sequence[Needs], looked: _Look, limit: int, explained:
     if not visited:  # another admitter is at these pools; what it does not see, the caller comes back for
         return Admission((), (), {}, more=False), True
     still = {needs: short for needs in visited if (short := stopped(needs, slots, looked.served)) is not None}
+    places = _places(tx, {needs.queue for needs in visited if needs not in still}, looked.served)
+    still |= {needs: short for needs in visited if needs not in still and (short := places.shortage(needs.queue))}
     stays = _tell_stopped(tx, still, explained)
     held = tx.held_slots(list(slots))
     total = {name: sum(parties.values()) for name, parties in held.items()}
-    limits = {one: _look_at(one.pools, slots, total, limit, explained) for one in visited if one not in still}
+    limits = {one: _look_at(one, slots, total, places, limit, explained) for one in visited if one not in still}
     lines = lines_of(tx.lock_scheduled_skip(limits), limits) if limits else []
-    admission = decide(lines, slots, held, looked.lanes, limit=limit, now=tx.now(), priorities=tx.backfill_priorities())
+    now, priorities = tx.now(), tx.backfill_priorities()
+    admission = decide(lines, slots, held, looked.lanes, limit=limit, now=now, priorities=priorities, places=places)
     tx.hold_slots((task.id, use) for task, _ in admission.admitted for use in task.pools)
     told = [*_told(tx, admission), *(update for _, update in stays)]
     tx.write_tasks([*(update for _, update in admission.admitted), *told])
     admission = replace(admission, blocked={**admission.blocked, **still})
     return admission, len(visited) < len(group)
+
+
+def _places(tx: Tx, queues: Collection[str], served: Served) -> Places:
+    """Asked only while workers of different queues are alive, and after the lock on the pools: what another scheduler admitted
+    to them counts. (Not across pools that nobody wants together: there two schedulers may find the same place.)"""
+    bounded = served.bounded(queues)
+    if not bounded:
+        return Places()
+    taken = tx.places_taken(bounded, [worker.id for worker in served.workers])
+    return Places(places_left(queues, served, taken), served)
 
 
 def _told(tx: Tx, admission: Admission) -> list[TaskUpdate]:
@@ -108,9 +121,12 @@ def _told(tx: Tx, admission: Admission) -> list[TaskUpdate]:
     return [with_evidence(update, pauses) for update in updates]
 
 
-def _look_at(pools: PoolSet, slots: Mapping[str, Pool], held: Mapping[str, int], limit: int, explained: int) -> int:
+def _look_at(
+    needs: Needs, slots: Mapping[str, Pool], held: Mapping[str, int], places: Places, limit: int, explained: int
+) -> int:
     # Never less than one: the head of a line without room may still reserve a pool before the lines behind it.
-    return min(limit + 1, max(room(pools, slots, held) + 1, explained, 1))
+    most = places.most(needs.queue, room(needs.pools, slots, held))
+    return min(limit + 1, max(most + 1, explained, 1))
 
 
 def _tell_stopped(tx: Tx, still: Mapping[Needs, Shortage], explained: int) -> list[tuple[Task, TaskUpdate]]:

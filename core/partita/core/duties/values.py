@@ -148,7 +148,7 @@ class Blocked:
     """What nothing more could be admitted of, and what binds it."""
 
     pools: tuple[PoolUse, ...]
-    reason: WaitReason  # POOL_FULL, LANE, PAUSED, NO_WORKER or a cap's
+    reason: WaitReason  # POOL_FULL, LANE, PAUSED, NO_WORKER, WORKERS_BUSY or a cap's
     detail: Mapping[str, Any]
     queue: str = DEFAULT_QUEUE
 

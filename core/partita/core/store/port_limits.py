@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from partita.core.store.values_definitions import Stranded
-    from partita.core.store.values_ids import SnapshotId
-    from partita.core.store.values_runs import Run
+    from partita.core.store.values_ids import SnapshotId, WorkerId
+    from partita.core.store.values_runs import Run, Taken
 
 
 class LimitsTx(Protocol):
     """Operations of `Tx` on the limits of waiting."""
+
+    def places_taken(self, queues: Collection[str], workers: Collection[WorkerId]) -> Taken:
+        """What is QUEUED of these queues, and RUNNING on these workers. No lock."""
 
     def lock_overdue_runs_skip(self, limit: int) -> list[Run]:
         """Running ones whose timeout has come and was not seen yet, by that instant and id."""

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         read_of_each,
     )
     from partita.core.store.values_outbox import AutomationRequest, NewEvent, TodoEvent
-    from partita.core.store.values_runs import Backfill, NewRun, Run, RunState, RunUpdate, Tally, Worker
+    from partita.core.store.values_runs import Backfill, NewRun, Run, RunState, RunUpdate, Taken, Tally, Worker
     from partita.core.store.values_tasks import (
         PRIORITY_WORTH_S,
         WAITING,
@@ -74,7 +74,7 @@ else:
                 "read_of_each"
             ),
             "partita.core.store.values_outbox": "AutomationRequest NewEvent TodoEvent",
-            "partita.core.store.values_runs": "Backfill NewRun Run RunState RunUpdate Tally Worker",
+            "partita.core.store.values_runs": "Backfill NewRun Run RunState RunUpdate Taken Tally Worker",
             "partita.core.store.values_tasks": (
                 "PRIORITY_WORTH_S WAITING CellState NewTask NewTaskCell RetryPolicy Task TaskCell TaskCellUpdate "
                 "TaskState TaskUpdate WaitReason WaitStage turn waits_for"
@@ -122,6 +122,7 @@ __all__ = [
     "RunState",
     "RunUpdate",
     "SnapshotId",
+    "Taken",
     "Tally",
     "Task",
     "TaskCell",

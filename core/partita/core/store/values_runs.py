@@ -106,3 +106,10 @@ class Worker:
     def serves(self, queue: str) -> bool:
         """Whether it takes tasks of this queue."""
         return queue in self.queues or ALL_QUEUES in self.queues
+
+
+class Taken(NamedTuple):
+    """How many tasks of some queues are queued, and how many run on some workers; what has none may be left out."""
+
+    queued: Mapping[str, int]
+    running: Mapping[WorkerId, int]

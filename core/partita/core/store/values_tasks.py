@@ -88,7 +88,7 @@ class WaitReason(StrEnum):
     NO_SERVER = "no_server"  # no code server serves the location: {"location": name}
     VERSION_GONE = "version_gone"  # {"location": name, "version": hash}
     WORKERS_BUSY = (
-        "workers_busy"  # all slots of its queue's live workers are taken: {"queue": name, "workers": n, "capacity": n}
+        "workers_busy"  # all places of its queue's live workers are taken: {"queue": name, "workers": n, "capacity": n}
     )
     BACKFILL_CAP = "backfill_cap"  # {"backfill": id, "max_active": n}
     RUN_CAP = "run_cap"  # {"run": id, "max_active": n}

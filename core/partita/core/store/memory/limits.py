@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 
 from partita.core.store.memory.base import MemoryPart
 from partita.core.store.memory.runs import run_of
-from partita.core.store.values import LocationId, Run, RunId, SnapshotId
+from partita.core.store.values import LocationId, Run, RunId, SnapshotId, Taken, WorkerId
 from partita.core.store.values_definitions import Stranded
 
 
 class LimitsPart(MemoryPart):
+    def places_taken(self, queues: Collection[str], workers: Collection[WorkerId]) -> Taken:
+        queued = Counter(row["queue"] for row in self._db.task.find("state", "queued") if row["queue"] in queues)
+        running = {worker: len(self._db.task.find("running", worker)) for worker in workers}
+        return Taken(dict(queued), {worker: n for worker, n in running.items() if n})
+
     def lock_overdue_runs_skip(self, limit: int) -> list[Run]:
         rows = [
             row

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from partita.core.store.postgres.base import PostgresPart
 from partita.core.store.postgres.runs import RUN_COLUMNS, run_of
 from partita.core.store.sql import text
-from partita.core.store.values import Run, SnapshotId
+from partita.core.store.values import Run, SnapshotId, Taken, WorkerId
 from partita.core.store.values_definitions import Stranded
 
 LOCK_OVERDUE_RUNS = text(f"""
@@ -48,7 +48,21 @@ STRANDED_RUNS = text("""
 """)
 
 
+# Two partial indexes, and no table: as many entries as are queued now, and as run now.
+PLACES_TAKEN = text("""
+    SELECT 'queued', queue, count(*) FROM task WHERE state = 'queued' AND queue = ANY(CAST(:queues AS text[])) GROUP BY queue
+    UNION ALL
+    SELECT 'running', worker_id, count(*) FROM task WHERE state = 'running' AND worker_id = ANY(CAST(:workers AS text[]))
+    GROUP BY worker_id
+""")
+
+
 class LimitsPart(PostgresPart):
+    def places_taken(self, queues: Collection[str], workers: Collection[WorkerId]) -> Taken:
+        rows = self._rows(PLACES_TAKEN, queues=sorted(set(queues)), workers=sorted(set(workers)))
+        queued = {of: n for state, of, n in rows if state == "queued"}
+        return Taken(queued, {WorkerId(of): n for state, of, n in rows if state == "running"})
+
     def lock_overdue_runs_skip(self, limit: int) -> list[Run]:
         return [run_of(row) for row in self._rows(LOCK_OVERDUE_RUNS, n=limit)]
 

@@ -23,7 +23,7 @@ Side = Literal["limits", "workers", "upstream", "time", "outside", "person"]
 _NAMED = 3
 
 # Stuck in scheduled means limits, stuck in queued means workers (S-151): the state says which of the two is asked, except of what
-# is not admitted because nobody would take it.
+# is not admitted because nobody would take it, or nobody now.
 _SIDES: Mapping[str, Side] = {
     "none": "upstream", "scheduled": "limits", "queued": "workers", "up_for_retry": "time", "deferred": "outside",
     "awaiting_input": "person",
@@ -34,7 +34,7 @@ _CAPS = {
 
 
 def _side(state: str, code: str | None) -> Side:
-    return "workers" if code == "no_worker" else _SIDES[state]
+    return "workers" if code in ("no_worker", "workers_busy") else _SIDES[state]
 
 
 def why_it_waits(reader: Reader, row: Row) -> Reason | None:
@@ -121,7 +121,7 @@ _OF_SEVERAL = {
     "running_cap": "because max_running tasks are active in all",
     "paused": "because they are paused",
     "no_worker": "for a worker: none of the queue is alive",
-    "workers_busy": "for a worker: all slots are taken",
+    "workers_busy": "for a worker: all places of their queue are taken",
     "no_server": "for a code server: none serves their location",
     "version_gone": "for their version: no server has it any more",
     "retry_at": "to be tried again",

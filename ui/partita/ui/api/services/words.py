@@ -21,7 +21,7 @@ _WAITS = {
     "retry_at": "is tried again at {at}",
     "no_server": "waits for a code server of location {location}: none serves it",
     "version_gone": "waits for version {version} of location {location}: no server has it any more",
-    "workers_busy": "waits for a worker{of_queue}: all {capacity} slots are taken",
+    "workers_busy": "waits for a worker{of_queue}: all are busy, {capacity} of {capacity} places are taken",
     "backfill_cap": "waits for its backfill: {max_active} of its tasks are active, which is its limit",
     "run_cap": "waits for its run: {max_active} of its tasks are active, which is its limit",
     "asset_cap": "waits for asset {asset}: {max_active} tasks of it are active, which is its max_active",
