@@ -32,6 +32,9 @@ from partita.assets.partitions.definitions import (
 from partita.assets.partitions.existing import space_of
 from partita.assets.partitions.space import PartitionSpace
 
+_AHEAD = datetime(2300, 1, 1, tzinfo=UTC)
+"""Nearly every window that anybody will ask for has closed by then. Every year before it costs: where clocks change, a grid knows
+each change, and each process that loads the graph works them out."""
 _AFTER_ALL = datetime(9000, 1, 1, tzinfo=UTC)
 """Every window that anybody will ever ask for has closed by then."""
 _NAMED = 3
@@ -99,13 +102,17 @@ def _never(keys: Iterable[str], scheme: PartitionsDef | None) -> list[str]:
     """The keys that can never name a partition of the scheme."""
     if any(isinstance(one, DynamicPartitions) for _, one in dims_of(scheme)):
         return []
-    space = _ever(scheme)
-    return [key for key in keys if space.find(key) is None]
+    near = _ever(scheme)
+    absent = [key for key in keys if near.find(key) is None]
+    if not absent:
+        return []
+    far = space_of(scheme, _AFTER_ALL)
+    return [key for key in absent if far.find(key) is None]
 
 
 @lru_cache(maxsize=1024)
 def _ever(scheme: PartitionsDef | None) -> PartitionSpace:
-    return space_of(scheme, _AFTER_ALL)
+    return space_of(scheme, _AHEAD)
 
 
 def _listed(keys: list[str]) -> str:
