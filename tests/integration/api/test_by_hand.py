@@ -128,12 +128,18 @@ def test_a_wipe_is_pointer_first_and_comes_back_but_for_what_was_made_since(made
     assert done["cells"] == 2, "only what held something"
     assert get(client, "/asset", key="raw/flights")["counts"] == {"missing": 31}
     assert [one["code"] for one in cell(client, "2013-01-01", "delays")["reasons"]]
+    wiped = get(client, "/why", key="raw/flights", partition="2013-01-01")
+    assert "never" not in wiped["sentence"], "it was there"
+    assert wiped["reasons"][0]["text"].startswith("it was wiped by ann at 20")
+    assert wiped["reasons"][0]["text"].endswith(f"repaired by hand (to take it back: partita undo {done['entry']})")
+    assert wiped["reasons"][0]["text"] in wiped["sentence"]
     made.launch("raw/flights", partitions="2013-01-02")
     made.work(result=lambda claimed: made.written(claimed, version="v2"))
     back = post(client, f"/audit/{done['entry']}/undo", {})
     assert (back["cells"], back["passed_over"]) == (1, 1)
     assert cell(client, "2013-01-01")["published"] == before["published"]
     assert cell(client, "2013-01-02")["published"]["data_version"] == "v2"
+    assert "wiped" not in get(client, "/why", key="raw/flights", partition="2013-01-02")["sentence"]
     nothing = post(client, "/by-hand/preview", {"verb": "wipe", "selection": "raw/flights", "partitions": "2013-01-30"})
     assert (nothing["cells"], nothing["sentence"]) == (0, "Nothing to wipe: no cell of it holds anything.")
 

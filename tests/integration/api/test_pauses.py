@@ -60,7 +60,7 @@ def test_a_paused_asset_waits_with_its_reason_and_the_others_go_on(world: Any, c
     assert reason["text"].startswith("its asset is paused by ann since 20")
     assert reason["text"].endswith(" UTC: the source lies")
     partition = waiting["tasks"][0]["partitions_text"]
-    assert "paused by ann" in get(client, "/why", key="raw/flights", partition=partition)["sentence"]
+    assert "; its asset is paused by ann" in get(client, "/why", key="raw/flights", partition=partition)["sentence"]
     assert [one["kind"] for one in get(client, "/pools")] == ["pool"], "a pause is no pool of people"
     change(client, "resume", "raw/flights")
     world.work()

@@ -25,6 +25,8 @@ from tests.integration.code_location.harness import (
 from partita.grpc import limits
 from partita.grpc.client import CodeLocationClient, VersionNotLoaded
 from partita.grpc.v1 import code_location_pb2 as pb
+from partita.ui.api.services.system import reload_all
+from partita.ui.api.services.words import reloaded_text
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("one_loop")]
 
@@ -190,6 +192,19 @@ async def test_the_last_good_version_of_a_broken_module_stays(start_server: Star
         while pinned.version in [version.version for version in status.versions]:
             status = await _next_change(client, status)
         await wait_gone(*old)
+
+
+async def test_whoever_reloads_hears_of_modules_that_do_not_load(start_server: StartServer) -> None:
+    """Law 10: "new definitions become active now" was said of code that does not load, too."""
+    server = start_server("steady", "fine")
+    server.edit("fine", "raise LookupError('broken by an edit')")
+    broken = await reload_all([server.address])
+    assert reloaded_text(broken) == (
+        "loaded again, and does not load whole: shop.fine (LookupError: broken by an edit);"
+        " its assets stay on their last good definition"
+    )
+    server.edit("fine", VERSION_TWO)
+    assert reloaded_text(await reload_all([server.address])) == "loaded again; new definitions become active now"
 
 
 async def _next_change(client: CodeLocationClient, seen: pb.LocationStatus) -> pb.LocationStatus:

@@ -15,7 +15,7 @@ from partita.core.cells import STATES, Shown, counts_of
 from partita.ui.api.services.asset_views import cadence_of, fresh_to, next_due, ranges_text
 from partita.ui.api.services.backfill_views import backfill_view
 from partita.ui.api.services.board import moved
-from partita.ui.api.services.health import SYMPTOMS, components
+from partita.ui.api.services.health import SYMPTOMS, components, needs
 from partita.ui.api.services.run_views import progress
 from partita.ui.api.services.strips import edges_of, parse_where, strip_of, tallies_of
 from partita.ui.api.services.verdict import verdict_of
@@ -243,6 +243,16 @@ def test_a_dead_process_beside_a_living_one_of_its_kind_does_not_say_that_nothin
     both = components([dead, dead | {"name": "new", "silent_s": 1.0}], [], pulse_at=AT, now=AT)
     told = {one.name: (one.state, one.symptom) for one in both if one.kind == "scheduler"}
     assert told == {"old": ("down", "it ended; another scheduler is at work"), "new": ("ok", None)}
+
+
+def test_what_no_triggerer_means_is_said() -> None:
+    """S-039: "triggerer triggerer is late: None" told nobody what stands still."""
+    dead = {"kind": "triggerer", "name": "t1", "silent_s": 30.0, "last_seen_at": AT}
+    (need, *_) = needs([], [one for one in components([dead], [], pulse_at=AT, now=AT) if one.kind == "triggerer"], {})
+    assert need.text == f"triggerer t1 is late: {SYMPTOMS['triggerer']}"
+    both = components([dead | {"silent_s": 70.0}, dead | {"name": "t2", "silent_s": 1.0}], [], pulse_at=AT, now=AT)
+    told = {one.name: one.symptom for one in both if one.kind == "triggerer"}
+    assert told == {"t1": "it ended; another triggerer has what it watched", "t2": None}
 
 
 def test_a_code_server_that_ended_is_shown_until_another_one_has_its_location_for_a_while() -> None:

@@ -44,7 +44,7 @@ def sentence(alert: Alert) -> str:
             text = f"{what} is late too much of the time"
             said = f"its error budget burns too fast within {detail.get('within', '?')}, {_left(detail)}"
         case AlertKind.BLOCKED:
-            text = f"{what} waits since {detail.get('waits_since', '?')} in run {alert.run_id}"
+            text = f"{what} waits since {_instant(detail.get('waits_since'))} in run {alert.run_id}"
             said = f"{_plural(int(detail.get('tasks', 1)), 'task')}, {str(detail.get('reason') or 'no reason').replace('_', ' ')}"
         case AlertKind.CHECK_FAILED:
             text = f"{what} fails the check {detail.get('check', '?')}"

@@ -59,6 +59,16 @@ CELL = text("""
     WHERE c.asset_id = :asset_id AND c.partition = :partition
 """)
 
+# The wipe that took from a cell what it held, where nothing was published since; undoable while the cell has its fence.
+WIPED = text("""
+    SELECT a.id, a.who, a.at, a.reason, c.fence = k.fence AS undoable
+    FROM audit a JOIN kept_cell k ON k.audit_id = a.id AND k.asset_id = :asset_id AND k.partition = :partition
+        JOIN cell c ON c.asset_id = k.asset_id AND c.partition = k.partition
+    WHERE a.action = 'wipe' AND k.data_version IS NOT NULL AND c.data_version IS NULL
+        AND NOT EXISTS (SELECT FROM audit u WHERE u.undo_of = a.id)
+    ORDER BY a.id DESC LIMIT 1
+""")
+
 CELLS = text("""
     SELECT c.partition, c.data_version, c.location, c.published_at, c.last_error FROM cell c
     WHERE c.asset_id = :asset_id AND c.partition = ANY(CAST(:partitions AS text[]))

@@ -6,6 +6,7 @@ Owns the composition; the reasons are the core's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from partita.assets import PartitionSet, PartitionSpace, SelectionError, UnknownPartition, split_key
 from partita.assets.partitions.multi import ProductSpace
@@ -20,7 +21,7 @@ from partita.core.store.queries import api_assets as sql
 from partita.core.store.queries import api_runs
 from partita.core.store.queries.api_read import Row, now, one, rows
 from partita.core.store.queries.reader import Reader
-from partita.core.store.values import RunId
+from partita.core.store.values import RunId, WaitReason
 from partita.ui.api.models import CellAddress, CellDetail, HeldBackView, InputView, OpenTask, Published, Reason, Why
 from partita.ui.api.services import run_views
 from partita.ui.api.services.approvals import approval_reason
@@ -31,7 +32,7 @@ from partita.ui.api.services.deadlines import deadline_of, late_reason
 from partita.ui.api.services.dynamic import ended_keys, how_to_add
 from partita.ui.api.services.waits import why_it_waits
 from partita.ui.api.services.windows import window_of
-from partita.ui.api.services.words import plural
+from partita.ui.api.services.words import plural, wiped_text
 
 _ATTEMPTS_SHOWN = 50
 _CHECKS_SHOWN = 200
@@ -46,7 +47,7 @@ class CellService:
         catalog = self._backend.catalogs.active()
         asset = catalog.asset(key)
         with self._backend.store.read() as reader:
-            told = _explained(catalog, reader, asset, partition)
+            told = _with_wipe(_explained(catalog, reader, asset, partition), reader, asset, partition)
             task = _open_task(reader, asset, partition)
             row = one(reader, sql.CELL, asset_id=asset.id, partition=partition)
             late = late_reason(deadline_of(reader, asset.id, partition), now(reader))
@@ -56,7 +57,8 @@ class CellService:
         change = _code_change(self._backend, asset, row, told.reasons)
         sentence = told.sentence if change is None else told.sentence.replace(_CODE_CHANGED, _told(change), 1)
         if task is not None and task.reason is not None:
-            sentence = f"{sentence}; the task {task.reason.text}"
+            paused = task.reason.code == WaitReason.PAUSED  # told as a sentence of its own, the others of the task
+            sentence = f"{sentence}; {task.reason.text if paused else f'the task {task.reason.text}'}"
         reasons = [_reason(one, change) for one in told.reasons]
         if approval is not None:
             sentence = f"{sentence}; {approval.text}"
@@ -165,6 +167,20 @@ def _explained(catalog: Catalog, reader: Reader, asset: CatalogAsset, partition:
             return _gone(reader, asset, partition, gone)
         fix = "; ".join(part for part in (unknown.fix, how_to_add(catalog, asset, partition)) if part)
         raise UnknownPartition(unknown.what, rule=unknown.rule, fix=fix) from unknown
+
+
+def _with_wipe(told: CoreWhy, reader: Reader, asset: CatalogAsset, partition: str) -> CoreWhy:
+    """Of a cell that holds nothing because somebody wiped it, who, when and why: it was there."""
+    missing = next((one for one in told.reasons if one.code == "missing"), None)
+    row = one(reader, sql.WIPED, asset_id=asset.id, partition=partition) if missing is not None else None
+    if missing is None or row is None:
+        return told
+    text = wiped_text(row["who"], row["at"], row["reason"], row["id"] if row["undoable"] else None)
+    return replace(
+        told,
+        sentence=told.sentence.replace(missing.text, text, 1),
+        reasons=tuple(replace(one, text=text) if one is missing else one for one in told.reasons),
+    )
 
 
 def _gone(reader: Reader, asset: CatalogAsset, partition: str, gone: Sequence[Row]) -> CoreWhy:

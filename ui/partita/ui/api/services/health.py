@@ -17,6 +17,7 @@ Row = Mapping[str, Any]
 SYMPTOMS: Mapping[str, str] = {
     "scheduler": "nothing starts: tasks sit in scheduled, and automation asks for nothing",
     "worker": "tasks sit in queued; what it ran is lost when its lease ends, and is tried again",
+    "triggerer": "files, jobs and keys that tasks wait for are not looked at; sensors, schedules and observers are not evaluated",
     "api": "this UI and the REST API do not answer; runs go on",
     "code-server": "new code of its location does not appear, and its tasks wait for a server",
     "database": "everything stops: nothing starts, nothing is published, nothing can be read",
@@ -25,6 +26,7 @@ SYMPTOMS: Mapping[str, str] = {
 _COVERED: Mapping[str, str] = {
     "scheduler": "it ended; another scheduler is at work",
     "worker": "it ended; what it ran is tried again, by another worker",
+    "triggerer": "it ended; another triggerer has what it watched",
     "api": "it ended; another one serves",
 }
 _ALWAYS = ("scheduler", "worker")  # without one of each, nothing runs

@@ -37,6 +37,7 @@ from partita.ui.api.services.freshness import freshness_needs
 from partita.ui.api.services.health import components, needs
 from partita.ui.api.services.requests import waiting_for_people
 from partita.ui.api.services.runs import RunService
+from partita.ui.api.services.words import reloaded_text
 
 _RECENT_RUNS = 10
 _LATE_SHOWN = 20
@@ -48,7 +49,7 @@ class SystemService:
         self._backend = backend
         self._board = board
         self._runs = runs
-        self._reloads: set[asyncio.Task[None]] = set()
+        self._reloads: set[asyncio.Task[Mapping[str, str]]] = set()
 
     def database_answers(self) -> bool:
         try:
@@ -101,13 +102,12 @@ class SystemService:
     async def reload(self, name: str, *, wait_s: float = 5.0) -> ReloadView:
         """Asks every live server of the location; answers when they are done, or after `wait_s` while they go on."""
         addresses = await asyncio.to_thread(self.addresses, name)
-        task = asyncio.create_task(_reload_all(addresses))
+        task = asyncio.create_task(reload_all(addresses))
         self._reloads.add(task)
         task.add_done_callback(self._reloads.discard)
         done, _ = await asyncio.wait([task], timeout=wait_s)
         if task in done:
-            task.result()  # raises what a server said
-            return ReloadView(location=name, requested=True, text="loaded again; new definitions become active now")
+            return ReloadView(location=name, requested=True, text=reloaded_text(task.result()))
         return ReloadView(location=name, requested=True, text="still loading; the location's page shows the outcome")
 
     # ------------------------------------------------------------------ processes, home
@@ -158,17 +158,24 @@ class SystemService:
         )
 
 
-async def _reload_all(addresses: Sequence[str]) -> None:
+async def reload_all(addresses: Sequence[str]) -> Mapping[str, str]:
+    """The modules that do not load, with their errors, and under the name of the location what is not one module's.
+    Raises what a server said."""
     from partita.grpc.client import CodeLocationClient, CodeServerError
 
-    async def reload(address: str) -> None:
+    async def reload(address: str) -> Mapping[str, str]:
         try:
             async with CodeLocationClient(address) as client:
-                await client.reload()
+                status = await client.reload()
         except CodeServerError as error:
             raise Unavailable(error.what, rule=error.rule, fix=error.fix) from error
+        whole = {status.location: status.error} if status.error else {}
+        return {**whole, **{module.name: module.error for module in status.modules if not module.ok}}
 
-    await asyncio.gather(*(reload(address) for address in addresses))
+    found: dict[str, str] = {}
+    for broken in await asyncio.gather(*(reload(address) for address in addresses)):
+        found |= broken
+    return found
 
 
 def _location(row: Mapping[str, object] | Row, servers: Sequence[Row], asset_count: int) -> LocationView:

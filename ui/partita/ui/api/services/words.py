@@ -154,6 +154,31 @@ def paused_text(evidence: Mapping[str, Any]) -> str:
     return f"{what}{by}{when}" + (f": {evidence['why']}" if evidence.get("why") else "")
 
 
+def wiped_text(who: str, at: datetime, why: str, undo: int | None) -> str:
+    """Who wiped a cell, when and why; `undo` is the entry by which that is taken back, if it can be.
+
+    >>> wiped_text("ada", datetime(2026, 3, 1, 4, 10), "wrong rates", 46)
+    'it was wiped by ada at 2026-03-01 04:10 UTC: wrong rates (to take it back: partita undo 46)'
+    """
+    back = "" if undo is None else f" (to take it back: partita undo {undo})"
+    return f"it was wiped by {who} at {_minute(at)}: {why}{back}"
+
+
+def reloaded_text(broken: Mapping[str, str]) -> str:
+    """What came of loading a location again; `broken` are its modules that do not load, with their errors.
+
+    >>> reloaded_text({"marts": "marts.py:3 in <module>: def (\\nSyntaxError: invalid syntax"})
+    'loaded again, and does not load whole: marts (SyntaxError: invalid syntax); its assets stay on their last good definition'
+    """
+    if not broken:
+        return "loaded again; new definitions become active now"
+    named = ", ".join(
+        f"{name} ({error.strip().splitlines()[-1]})" if error.strip() else name for name, error in broken.items()
+    )
+    stay = "its assets stay" if len(broken) == 1 else "their assets stay"
+    return f"loaded again, and does not load whole: {named}; {stay} on their last good definition"
+
+
 def unchanged_text(*, attempted: bool) -> str:
     """Why a cell that was planned holds what it held before."""
     if attempted:
