@@ -1,19 +1,29 @@
-"""What every test shares: hypothesis with printed seeds and no deadlines, and asyncio as the backend of anyio.
+"""What every test shares: temporary files in memory, hypothesis with printed seeds and no deadlines, asyncio as anyio's backend.
 
 Warnings are errors (pyproject.toml). Fixtures of one layer live in that layer's own conftest.
 """
 
 import os
+import shutil
 import signal
+import tempfile
 import threading
 
 # Before anything imports gRPC: tests start many processes, and its fork handlers now and then stop its threads for ever.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A database is some seven hundred files, and a test of one makes and removes them: on a disk that takes longer than the test.
+# No test needs more of a disk than that it holds what a killed process wrote. TMPDIR, where it is set, is obeyed.
+_MEMORY = Path("/dev/shm")
+_ROOM_BYTES = 4 << 30
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM_BYTES:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
 
 # Time on a shared machine says nothing about a law, so no deadline; a failure prints the blob that reproduces it.
 settings.register_profile("default", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
