@@ -55,7 +55,7 @@ def _in_files(before: Tables, after: Tables, seen: Seen) -> None:
     end = datetime.combine(day, time(), tzinfo=UTC) + timedelta(days=1)
     assert end + _KEEP <= seen.now + _JUMP_BACK, f"{day} is not a day old"
     for event in before["event"] if gone["event"] else ():
-        if event["id"] in gone["event"]:
+        if event["id"] in gone["event"] and end + 2 * _KEEP <= seen.now + _JUMP_BACK:
             history.forget(event)  # whoever was not told of it in all that time is not told
     for table, keys in gone.items():
         left = keys - files.get(day, {}).get(table, set())

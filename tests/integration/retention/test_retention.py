@@ -13,8 +13,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from partita.assets import Daily, DynamicPartitions, EagerSpec
+from partita.assets import AssetKey, Daily, DynamicPartitions, EagerSpec, EvaluatorSpec
+from partita.core.decide.evaluators import loaded
 from partita.core.duties.dynamic import add_keys, remove_keys
+from partita.core.duties.evaluators import pause as pause_evaluator
 from partita.core.retention import Retained, retain
 from partita.core.store.memory import MemoryStore
 from partita.core.store.values_retention import ArchiveState
@@ -262,6 +264,42 @@ def test_an_event_that_waits_for_who_follows_it_keeps_its_day(history: Any, file
     age(history, 100)
     assert "waits for who follows it" in stays(history, files)
     history.settle()
+
+
+def test_an_event_that_a_sensor_was_not_told_of_keeps_its_day(history: Any, files: Files) -> None:
+    """Paused, its events wait for it, for as long again as history is kept; defined no more, it keeps nothing."""
+    spec = EvaluatorSpec(name="watch_raw", kind="sensor", function="m:f", every_s=30.0, watches=(AssetKey("raw"),))
+    other = EvaluatorSpec(name="a_clock", kind="sensor", function="m:f", every_s=30.0)
+    location_id, snapshot_id = history.pin
+
+    def load(*specs: EvaluatorSpec) -> None:
+        with history.store.begin() as tx:
+            before = tx.lock_evaluators_of(location_id)
+            rows = loaded(specs, before, snapshot_id=snapshot_id, broken=(), now=tx.now(), position="0:0")
+            tx.put_evaluators(location_id, rows)
+
+    load(spec, other)
+    with history.store.begin() as tx:
+        (watching,) = [one for one in tx.lock_evaluators_of(location_id) if one.name == "watch_raw"]
+    pause_evaluator(history.store, watching.id, who="ann")
+    age(history, 120)
+    assert "'watch_raw' is paused and was not told of all events" in go(history, files)[-1].why
+    load(other)
+    done = go(history, files)
+    assert done[-1].why == ""
+    assert sum(one.deleted for one in done) > 0
+
+
+def test_what_a_sensor_was_told_of_goes(history: Any, files: Files) -> None:
+    spec = EvaluatorSpec(name="watch_raw", kind="sensor", function="m:f", every_s=30.0, watches=(AssetKey("raw"),))
+    location_id, snapshot_id = history.pin
+    with history.store.begin() as tx:
+        _, here = tx.read_news(None, (), (), 0)
+        tx.put_evaluators(
+            location_id, loaded((spec,), [], snapshot_id=snapshot_id, broken=(), now=tx.now(), position=here)
+        )
+    age(history, 120)
+    assert go(history, files)[-1].why == ""
 
 
 def test_ended_keys_go_once_no_open_run_sees_them(stage: Any, asset_of: Any, tmp_path: Path) -> None:

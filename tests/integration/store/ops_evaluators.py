@@ -34,11 +34,11 @@ def evaluators(w: World) -> Op:
             name,
             w.one(["observe", "schedule", "sensor"]),
             pin[1],
-            {"name": name, "n": w.random.randint(0, 3)},
+            {"name": name, "n": w.random.randint(0, 3), w.one(["watches", "runs", "tasks"]): w.one([[], ["some"]])},
             w.one(_INSTANTS),
             w.one(_INSTANTS),
             retired=w.maybe(0.2),
-            position=w.one([None, "1:0", "7:3"]),
+            position=w.one([None, "1:0", "0:0"]),
         )
         for name in w.some(_NAMES)
     ]

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from partita.core.decide.retention import Going, first_kept, next_day
-from partita.core.store.values_retention import ArchiveHolds
+from partita.core.store.values_retention import ArchiveHolds, Unread
 
 NOW = datetime(2026, 4, 11, 15, 30, tzinfo=UTC)
 OLD = date(2026, 1, 5)
@@ -38,6 +38,18 @@ def test_an_open_run_keeps_what_finished_after_it_began() -> None:
 
 def test_an_unfinished_backfill_keeps_its_runs() -> None:
     assert next_day(OLD, ArchiveHolds(open_backfill=3), NOW, 90).why.startswith("backfill 3 has not ended")
+
+
+def test_who_was_not_told_of_events_keeps_them_for_as_long_again() -> None:
+    paused = ArchiveHolds(unread=Unread("watch_orders", paused=True))
+    assert next_day(OLD, paused, NOW, 90).why == (
+        "'watch_orders' is paused and was not told of all events of 2026-01-05 yet; they are kept for it until 2026-07-04"
+    )
+    behind = ArchiveHolds(unread=Unread("watch_orders", paused=False))
+    assert "'watch_orders' was not told of all" in next_day(OLD, behind, NOW, 90).why
+    last = datetime(2026, 7, 4, 23, 59, tzinfo=UTC)
+    assert next_day(OLD, paused, last, 90).day is None
+    assert next_day(OLD, paused, last + timedelta(minutes=1), 90) == Going(OLD)
 
 
 def test_an_event_that_waits_keeps_its_day() -> None:

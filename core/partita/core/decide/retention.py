@@ -11,6 +11,9 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from partita.core.store.values_retention import ArchiveHolds
 
+WAITED_FOR = 2
+"""For so many times as long as history is kept, it is kept for a sensor or callback that was not told of it yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class Going:
@@ -38,4 +41,12 @@ def next_day(oldest: date | None, holds: ArchiveHolds, now: datetime, keep_days:
         return Going(None, f"backfill {holds.open_backfill} has not ended, and a run of it finished on {oldest}")
     if holds.waiting:
         return Going(None, f"an event of {oldest} or before waits for who follows it")
+    # Not for ever: who is never resumed would keep all history.
+    if holds.unread is not None and oldest >= first_kept(now, WAITED_FOR * keep_days):
+        until = oldest + timedelta(days=WAITED_FOR * keep_days)
+        return Going(
+            None,
+            f"{holds.unread.name!r}{' is paused and' if holds.unread.paused else ''} was not told of all events of {oldest} yet; "
+            f"they are kept for it until {until}",
+        )
     return Going(oldest)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
 from partita.core.store.encode import as_stored
 from partita.core.store.memory.base import MemoryPart
 from partita.core.store.memory.tables import Row, Table
-from partita.core.store.values_retention import ArchiveDay, ArchiveHolds, ArchiveState
+from partita.core.store.values_retention import ArchiveDay, ArchiveHolds, ArchiveState, Unread
 
 _TERMINAL = frozenset({"success", "failed", "upstream_failed", "skipped", "removed", "cancelled"})
 
@@ -35,12 +35,25 @@ class RetentionPart(MemoryPart):
         there = self._db.backfill.rows
         backfills = [row["backfill_id"] for row in self._finished(day) if row["backfill_id"] is not None]
         events = [self._db.event.get(row["event_id"]) for row in self._db.event_todo]
+        waiting = [event["at"] for event in events if event is not None]
+        waiting += [row["at"] for row in self._db.alert_signal]
         return ArchiveHolds(
             None if opened is None else opened["id"],
             None if opened is None else opened["created_at"],
             min((one for one in backfills if there[one]["finished_at"] is None), default=None),
-            any(event is not None and _date(event["at"]) <= day for event in events),
+            any(_date(at) <= day for at in waiting),
+            min((Unread(row["name"], row["paused_at"] is not None) for row in self._unread(day)), default=None),
         )
+
+    def _unread(self, day: date) -> Iterator[Row]:
+        for row in self._db.evaluator:
+            told_of_events = any(row["spec"].get(word) for word in ("watches", "runs", "tasks"))
+            if row["retired_at"] is not None or row["position"] is None or not told_of_events:
+                continue
+            after = int(row["position"].partition(":")[2])
+            first = next((event for event in self._db.event.sorted_rows() if event["id"] > after), None)
+            if first is not None and _date(first["at"]) <= day:
+                yield row
 
     def begin_archive(self, day: date) -> None:
         known = self._db.archive_day.get(day)

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from partita.core.store.encode import to_json
 from partita.core.store.postgres.base import TERMINAL, PostgresPart
 from partita.core.store.sql import text
-from partita.core.store.values_retention import ArchiveDay, ArchiveHolds, ArchiveState
+from partita.core.store.values_retention import ArchiveDay, ArchiveHolds, ArchiveState, Unread
 
 _DAY = "day, state, rows, started_at, exported_at, done_at"
 
@@ -33,6 +33,21 @@ OPEN_BACKFILL = text("""
 # What waits is a small table, whatever the history.
 WAITING_EVENT = text("""
     SELECT EXISTS (SELECT 1 FROM event_todo w JOIN event e ON e.id = w.event_id WHERE e.at < :upper)
+        OR EXISTS (SELECT 1 FROM alert_signal WHERE at < :upper)
+""")
+# The first event that each is still to be told of: one row of an index, however far behind it is.
+UNREAD = text("""
+    SELECT v.name, v.paused_at IS NOT NULL FROM evaluator v CROSS JOIN LATERAL (
+        SELECT e.at FROM event e
+        WHERE (e.xid, e.id) > (
+            CAST(split_part(v.position, ':', 1) AS xid8), CAST(split_part(v.position, ':', 2) AS bigint)
+        )
+        ORDER BY e.xid, e.id LIMIT 1
+    ) first
+    WHERE v.retired_at IS NULL AND v.position IS NOT NULL AND first.at < :upper
+      AND (jsonb_path_exists(v.spec, '$.watches[*]') OR jsonb_path_exists(v.spec, '$.runs[*]')
+           OR jsonb_path_exists(v.spec, '$.tasks[*]'))
+    ORDER BY v.name, v.paused_at IS NOT NULL LIMIT 1
 """)
 
 BEGIN_ARCHIVE = text("""
@@ -136,7 +151,10 @@ class RetentionPart(PostgresPart):
         backfills = self._rows(OPEN_BACKFILL, lower=lower, upper=upper)
         [(waiting,)] = self._rows(WAITING_EVENT, upper=upper)
         run_id, since = runs[0] if runs else (None, None)
-        return ArchiveHolds(run_id, since, backfills[0][0] if backfills else None, waiting)
+        unread = self._rows(UNREAD, upper=upper)
+        return ArchiveHolds(
+            run_id, since, backfills[0][0] if backfills else None, waiting, Unread(*unread[0]) if unread else None
+        )
 
     def begin_archive(self, day: date) -> None:
         self._execute(BEGIN_ARCHIVE, day=day)
