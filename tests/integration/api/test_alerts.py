@@ -121,6 +121,62 @@ def test_rules_and_windows_are_told(late: Any, client: httpx.Client) -> None:
     assert client.post(f"/api/v1/alerts/maintenance/{ident}/end").status_code == 404
 
 
+def test_a_window_says_whose_messages_it_holds_back(late: Any, client: httpx.Client) -> None:
+    """S-202: it silences other people's alerts, so whoever makes it sees whose, and how many are open already."""
+    asked = {"selection": "raw/*", "for_s": 7200}
+    shown = client.post("/api/v1/alerts/maintenance/preview", json=asked).json()
+    about = len(shown["assets"])
+    assert shown["owners"] == {"team:ops": about}
+    assert (shown["rules"], shown["open"]) == (["nightly", "stuck"], 2)
+    assert [(one["name"], one["scheme"]) for one in shown["targets"]] == [
+        ("owner:team:ops#1", "mailto"),
+        ("alert:stuck#1", "json"),
+    ]
+    assert SECRET not in json.dumps(shown)
+    assert shown["cli"] == "partita alerts maintenance 'raw/*' --for 7200s"
+    said = f"rules nightly and stuck, of team:ops ({about} asset{'s' if about > 1 else ''}), to 2 places."
+    assert said in shown["sentence"]
+    assert "2 alerts about them are open already" in shown["sentence"]
+    windows = client.get("/api/v1/alerts/rules").json()["maintenance"]
+    assert [one["name"] for one in windows] == ["sundays"], "a preview changes nothing"
+
+    other = client.post("/api/v1/alerts/maintenance", json={**asked, "confirm_assets": about + 1})
+    assert (other.status_code, other.json()["error"]["rule"]) == (409, "what is done is what was shown")
+    made = client.post("/api/v1/alerts/maintenance", json={**asked, "confirm_assets": about}).json()["id"]
+    late.launch("raw/flights", partitions="2013-01-03")
+    late.work(result=late.failed)
+    raise_alerts(late.store, Matchers(late.routing, late.catalogs))
+    end = f"/api/v1/alerts/maintenance/{made}/end"
+    assert "1 alert that it holds back is told now" in client.get(end).json()["sentence"]
+    assert client.post(end).status_code == 204
+    assert client.get(end).status_code == 404
+    entries = {one["action"]: one for one in client.get("/api/v1/audit").json()["entries"]}
+    assert entries["maintenance"]["text"] == "held messages about raw/* back for 2 h"
+    assert entries["maintenance_end"]["text"] == f"ended maintenance {made} of raw/*"
+    everything = client.post("/api/v1/alerts/maintenance/preview", json={"selection": "*", "for_s": 60}).json()
+    assert everything["sentence"].startswith("All messages, about ")
+    assert client.post("/api/v1/alerts/maintenance/preview", json={**asked, "for_s": 0}).status_code == 400
+
+
+def test_what_was_acknowledged_is_taken_back(late: Any, client: httpx.Client) -> None:
+    client.post("/api/v1/alerts/ack", json={"ids": [1, 2]})
+    assert client.get("/api/v1/alerts", params={"state": "open"}).json()["total"] == 0
+    [entry] = client.get("/api/v1/audit", params={"action": "alert_ack"}).json()["entries"]
+    assert entry["undo"] == "partita alerts reopen 1 2"
+    assert client.post("/api/v1/alerts/reopen", json={"ids": [2]}).json() == {"ids": [2]}
+    assert [one["id"] for one in client.get("/api/v1/alerts", params={"state": "open"}).json()["alerts"]] == [2]
+    [entry] = client.get("/api/v1/audit", params={"action": "alert_reopen"}).json()["entries"]
+    assert entry["text"] == "reopened 1 alert"
+
+
+def test_a_test_message_says_whom_it_reaches(late: Any, client: httpx.Client) -> None:
+    shown = client.get("/api/v1/alerts/test", params={"rule": "stuck"}).json()
+    assert shown["sentence"].startswith("A scheduler sends a real message to 1 place: alert:stuck#1 (json).")
+    assert client.get("/api/v1/alerts/test", params={"rule": "nigthly"}).status_code == 404
+    notices = client.get("/api/v1/alerts/notices").json()["notices"]
+    assert [one for one in notices if one["kind"] == "test"] == [], "a preview sends nothing"
+
+
 def test_home_says_what_nobody_knows_of(late: Any, client: httpx.Client) -> None:
     import psycopg
 
@@ -141,7 +197,9 @@ def test_the_command_line(late: Any, partita: Callable[..., tuple[int, str, str]
     first, second = sorted(one["id"] for one in json.loads(out)["alerts"])
     assert "raw/flights 2013-01-01 failed" in partita("alerts", "list")[1]
     assert "owners: team:ops" in partita("alerts", "show", str(first))[1]
-    assert partita("alerts", "ack", str(first), "--note", "known")[1] == f"Alert {first} is acknowledged.\n"
+    assert partita("alerts", "ack", str(first), "--note", "known")[1] == (
+        f"Alert {first} is acknowledged.\nTo take it back: partita alerts reopen {first}\n"
+    )
     assert "snoozed for 2h" in partita("alerts", "snooze", str(second), "--for", "2h")[1]
     assert "No alert is open." in partita("alerts", "list", "--state", "open")[1]
     assert "acknowledged by" in partita("alerts", "list")[1]
@@ -149,10 +207,21 @@ def test_the_command_line(late: Any, partita: Callable[..., tuple[int, str, str]
     assert code != 0
     assert "there is no alert 77" in err
     assert "team:ops" in partita("alerts", "rules")[1]
-    assert "--end 1" in partita("alerts", "maintenance", "raw/*", "--for", "2h", "--reason", "upgrade")[1]
+    assert partita("alerts", "reopen", str(first))[1] == f"Alert {first} is open again.\n"
+    code, out, err = partita("alerts", "ack", str(first), str(second))
+    assert (code, "2 alerts?" in err) == (2, True)
+    assert f"{first} [critical] raw/flights 2013-01-01 failed" in out
+    window = ("alerts", "maintenance", "raw/*", "--for", "2h", "--reason", "upgrade")
+    code, out, err = partita(*window)
+    assert (code, "nobody confirmed it" in err) == (2, True)
+    assert "of team:ops" in out
+    assert "upgrade" not in partita("alerts", "maintenance")[1]
+    assert "--end 1" in partita(*window, "--yes")[1]
     assert "upgrade" in partita("alerts", "maintenance")[1]
-    assert "is over" in partita("alerts", "maintenance", "--end", "1")[1]
+    assert partita("alerts", "maintenance", "--end", "1")[0] == 2
+    assert "is over" in partita("alerts", "maintenance", "--end", "1", "--yes")[1]
     assert partita("alerts", "maintenance", "--for", "2h")[0] != 0
-    code, out, _ = partita("alerts", "test", "stuck", "--detach", "--json")
+    assert partita("alerts", "test", "stuck", "--detach")[0] == 2
+    code, out, _ = partita("alerts", "test", "stuck", "--detach", "--yes", "--json")
     assert [one["state"] for one in json.loads(out)["notices"]] == ["pending"]
     assert "no alert rule" in partita("alerts", "test", "nigthly")[2]

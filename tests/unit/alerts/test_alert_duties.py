@@ -304,6 +304,26 @@ def test_a_notice_whose_sender_died_is_sent_when_its_lease_is_over_and_counts_th
     assert [row["tries"] for row in world.rows("notice")] == [2]
 
 
+def test_what_is_reopened_is_open_at_once_and_told_once_more(world: World) -> None:
+    """S-202: whoever takes an acknowledgement back takes back that nobody was told meanwhile."""
+    alerts = alerts_of(world, rule(to=("json://hook",)))
+    fail(world, step(1))
+    assert len(alerts.told()) == 1
+    [one] = [row["id"] for row in alerts.alerts()]
+    people.acknowledge(world.store, [one], who="ada", note="known")
+    assert people.reopen(world.store, [one], who="bob").ids == (one,)
+    assert people.reopen(world.store, [one], who="bob").ids == (), "it is open"
+    [row] = alerts.alerts()
+    assert (row["acked_by"], row["note"]) == (None, "")
+    alerts.watch()
+    assert alerts.told() == ["[warning] s1 failed and is not tried again: no such table"]
+    alerts.watch()
+    assert alerts.told() == []
+    make(world, step(1))
+    alerts.watch()
+    assert people.reopen(world.store, [one], who="bob").ids == (), "it is over"
+
+
 def test_a_sender_that_comes_back_after_its_lease_overwrites_nothing(world: World) -> None:
     alerts = alerts_of(world, rule(to=("json://hook",)))
     fail(world, step(1))

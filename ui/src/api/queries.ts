@@ -2,6 +2,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { get, post } from "./client";
 import type {
+  AlertActionPreview,
   AlertDetail,
   AlertPage,
   AlertRules,
@@ -251,6 +252,15 @@ export const alertRules = () =>
   queryOptions({
     queryKey: ["alerts", "rules"],
     queryFn: ({ signal }) => get<AlertRules>("/alerts/rules", {}, signal),
+  });
+
+/** What sending a test message, or ending a window, would do. Not read again by live events: what is done is what was shown. */
+export const alertActionPreview = (path: string, params: { rule?: string } = {}) =>
+  queryOptions({
+    queryKey: ["alert-action", path, params],
+    queryFn: ({ signal }) => get<AlertActionPreview>(path, params, signal),
+    gcTime: 0,
+    retry: false,
   });
 
 export const audit = (filter: { who?: string; action?: string; before?: string }) =>

@@ -107,7 +107,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/alerts/maintenance/{maintenance_id}/end": {
+    "/api/v1/alerts/maintenance/preview": {
         parameters: {
             query?: never;
             header?: never;
@@ -115,6 +115,24 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
+        put?: never;
+        /** Preview Hold */
+        post: operations["previewMaintenance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/maintenance/{maintenance_id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Preview End */
+        get: operations["previewEndMaintenance"];
         put?: never;
         /** End Hold */
         post: operations["endMaintenance"];
@@ -135,6 +153,26 @@ export interface paths {
         get: operations["listNotices"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/reopen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reopen
+         * @description Takes an acknowledgement or a snooze back: they are told once more.
+         */
+        post: operations["reopenAlerts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -182,7 +220,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** Preview Test */
+        get: operations["previewAlertTest"];
         put?: never;
         /** Try Rule */
         post: operations["tryAlertRule"];
@@ -1790,6 +1829,16 @@ export interface components {
              * @default
              */
             note: string;
+        };
+        /**
+         * AlertActionPreview
+         * @description What sending a test message, or ending a window, would do now. `cli` does the same.
+         */
+        AlertActionPreview: {
+            /** Cli */
+            cli: string;
+            /** Sentence */
+            sentence: string;
         };
         /** AlertDetail */
         AlertDetail: {
@@ -4049,6 +4098,41 @@ export interface components {
             id: number;
         };
         /**
+         * MaintenancePreview
+         * @description What a window would hold back: messages about `assets`, by owner; those of `rules`, to `targets` (places of the
+         *     configuration, never addresses). `open` alerts about them stay as they are.
+         */
+        MaintenancePreview: {
+            /** Assets */
+            assets: string[];
+            /** Cli */
+            cli: string;
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /** Open */
+            open: number;
+            /** Owners */
+            owners: {
+                [key: string]: number;
+            };
+            /** Rules */
+            rules: string[];
+            /** Sentence */
+            sentence: string;
+            /** Targets */
+            targets: components["schemas"]["TargetView"][];
+        };
+        /** MaintenanceRequest */
+        MaintenanceRequest: {
+            /** For S */
+            for_s: number;
+            /** Selection */
+            selection: string;
+        };
+        /**
          * MaintenanceView
          * @description `id` null: it stands in partita.toml. `ends_at` null: it is not open now.
          */
@@ -4175,8 +4259,13 @@ export interface components {
             /** Mapping */
             mapping: string;
         };
-        /** NewMaintenance */
+        /**
+         * NewMaintenance
+         * @description `confirm_assets`: so many were shown; with another number now nothing is done.
+         */
         NewMaintenance: {
+            /** Confirm Assets */
+            confirm_assets?: number | null;
             /** For S */
             for_s: number;
             /**
@@ -4900,6 +4989,11 @@ export interface components {
             because: string;
             /** Before */
             before: string;
+        };
+        /** ReopenRequest */
+        ReopenRequest: {
+            /** Ids */
+            ids: number[];
         };
         /**
          * RequestAsset
@@ -5966,6 +6060,79 @@ export interface operations {
                     "application/json": components["schemas"]["MadeMaintenance"];
                 };
             };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewMaintenance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MaintenanceRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MaintenancePreview"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewEndMaintenance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                maintenance_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertActionPreview"];
+                };
+            };
             /** @description Client Error */
             "4XX": {
                 headers: {
@@ -6037,6 +6204,39 @@ export interface operations {
             };
         };
     };
+    reopenAlerts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReopenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertsChanged"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     listAlertRules: {
         parameters: {
             query?: never;
@@ -6086,6 +6286,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AlertsChanged"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    previewAlertTest: {
+        parameters: {
+            query: {
+                rule: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertActionPreview"];
                 };
             };
             /** @description Client Error */

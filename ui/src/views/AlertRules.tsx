@@ -1,38 +1,29 @@
-// Which rules there are, whom they tell, and what holds messages back. An address itself is shown nowhere.
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+// Which rules there are and whom they tell. An address itself is shown nowhere.
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { post } from "../api/client";
-import { alertRules } from "../api/queries";
+import { alertActionPreview, alertRules } from "../api/queries";
 import type { AlertRules } from "../api/types";
-import { Loaded, Problem } from "../design/Feedback";
-import { Time } from "../design/Time";
+import { Loaded } from "../design/Feedback";
+import { Confirm } from "./Confirm";
 
 export function AlertRulesList() {
   const query = useQuery(alertRules());
-  return (
-    <Loaded query={query}>
-      {(found) => (
-        <>
-          <Rules found={found} />
-          <Windows found={found} />
-        </>
-      )}
-    </Loaded>
-  );
+  return <Loaded query={query}>{(found) => <Rules found={found} />}</Loaded>;
 }
 
 function Rules({ found }: { found: AlertRules }) {
-  const client = useQueryClient();
-  const test = useMutation({
-    mutationFn: (rule: string) => post("/alerts/test", { rule }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["alerts"] }),
-  });
+  const [asking, setAsking] = useState<string | null>(null);
+  const [sent, setSent] = useState<string | null>(null);
   return (
     <section className="section">
       <header>
         <h2>Rules</h2>
         <span className="quiet">as partita.toml says</span>
+        {asking !== null && (
+          <Asked key={asking} rule={asking} onSent={() => setSent(asking)} onClose={() => setAsking(null)} />
+        )}
       </header>
-      {test.isError && <Problem error={test.error} />}
       <table className="table" data-testid="alert-rules">
         <thead>
           <tr>
@@ -59,10 +50,11 @@ function Rules({ found }: { found: AlertRules }) {
                 <button
                   type="button"
                   className="btn small"
-                  onClick={() => test.mutate(rule.name)}
+                  data-testid="test-rule"
+                  onClick={() => setAsking(rule.name)}
                   aria-label={`Send a test message of ${rule.name}`}
                 >
-                  {test.isSuccess && test.variables === rule.name ? "Test message is on its way" : "Send test message"}
+                  {sent === rule.name ? "Test message is on its way" : "Send test message…"}
                 </button>
               </td>
             </tr>
@@ -81,54 +73,24 @@ function Rules({ found }: { found: AlertRules }) {
   );
 }
 
-function Windows({ found }: { found: AlertRules }) {
-  const client = useQueryClient();
-  const end = useMutation({
-    mutationFn: (id: number) => post(`/alerts/maintenance/${id}/end`),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["alerts"] }),
-  });
-  if (found.maintenance.length === 0) return null;
+type AskedProps = { rule: string; onSent: () => void; onClose: () => void };
+
+function Asked({ rule, onSent, onClose }: AskedProps) {
+  const preview = useQuery(alertActionPreview("/alerts/test", { rule }));
   return (
-    <section className="section">
-      <header>
-        <h2>Maintenance</h2>
-        <span className="quiet">Messages about these assets wait.</span>
-      </header>
-      {end.isError && <Problem error={end.error} />}
-      <table className="table" data-testid="maintenance">
-        <thead>
-          <tr>
-            <th>Window</th>
-            <th>Assets</th>
-            <th>Until</th>
-            <th>By</th>
-            <th>Why</th>
-            <th>End</th>
-          </tr>
-        </thead>
-        <tbody>
-          {found.maintenance.map((window) => (
-            <tr key={window.name}>
-              <td>{window.name}</td>
-              <td className="mono">{window.selection}</td>
-              <td>
-                <Time at={window.ends_at} none="not open now" />
-              </td>
-              <td>{window.by ?? "partita.toml"}</td>
-              <td className={window.reason ? "" : "quiet"}>{window.reason || "–"}</td>
-              <td>
-                {window.id === null ? (
-                  <span className="quiet">by the file</span>
-                ) : (
-                  <button type="button" className="btn small" onClick={() => end.mutate(window.id as number)}>
-                    End {window.name}
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <Confirm
+      label="Send test message"
+      sentence={preview.data?.sentence ?? null}
+      keep="Send none"
+      reason={null}
+      cli={preview.data?.cli}
+      testid="test-rule"
+      error={preview.error}
+      onDo={async () => {
+        await post("/alerts/test", { rule });
+        onSent();
+      }}
+      onClose={onClose}
+    />
   );
 }

@@ -13,6 +13,8 @@ import { StateGlyph } from "../design/StateGlyph";
 import { Time } from "../design/Time";
 import { count, plural } from "../lib/format";
 import { AlertRulesList } from "./AlertRules";
+import { Maintenance } from "./Maintenance";
+import "./automation/automation.css";
 import "./lists.css";
 
 const STATES = ["open", "acknowledged", "snoozed", "ended"];
@@ -66,6 +68,7 @@ export function Alerts() {
       <div className="page-scroll">
         <Loaded query={query}>{(page) => <List page={page} filtered={Object.keys(search).length > 0} />}</Loaded>
         <AlertRulesList />
+        <Maintenance />
       </div>
     </div>
   );
@@ -83,8 +86,8 @@ function List({ page, filtered }: { page: AlertPage; filtered: boolean }) {
       </Empty>
     );
   return (
-    <>
-      <table className="table alerts" data-testid="alerts">
+    <section className="section alerts">
+      <table className="table" data-testid="alerts">
         <thead>
           <tr>
             <th style={{ width: "44%" }}>What</th>
@@ -116,7 +119,7 @@ function List({ page, filtered }: { page: AlertPage; filtered: boolean }) {
           {plural(page.total - page.alerts.length, "more alert")}: narrow the list by state, or use the command.
         </p>
       )}
-    </>
+    </section>
   );
 }
 
@@ -150,7 +153,7 @@ function Row({ one, open, onToggle }: { one: AlertView; open: boolean; onToggle:
         </td>
       </tr>
       {open && (
-        <tr>
+        <tr className="opened">
           <td colSpan={6}>
             <Detail one={one} />
           </td>
@@ -180,7 +183,7 @@ function Known({ one }: { one: AlertView }) {
 function Detail({ one }: { one: AlertView }) {
   const detail = useQuery(alertQuery(one.id));
   return (
-    <div className="stack" style={{ padding: "4px 0 12px" }}>
+    <div className="opened-body">
       <span className="row wrap">
         {one.asset && (
           <Link className="link mono" to="/asset" search={{ key: one.asset, cell: one.partition ?? undefined }}>
@@ -230,40 +233,77 @@ function Detail({ one }: { one: AlertView }) {
   );
 }
 
+const SNOOZES = { "1 h": 1, "4 h": 4, "1 day": 24, "7 days": 168 };
+
+/** One alert at a time, each in one step: the way back is in the same place. */
 function Act({ one }: { one: AlertView }) {
   const [note, setNote] = useState("");
+  const [hours, setHours] = useState(4);
   const client = useQueryClient();
   const change = useMutation({
-    mutationFn: (path: "ack" | "snooze") =>
-      post(`/alerts/${path}`, { ids: [one.id], note: note.trim(), ...(path === "snooze" ? { for_s: 4 * 3600 } : {}) }),
+    mutationFn: (path: "ack" | "snooze" | "reopen") =>
+      post(`/alerts/${path}`, {
+        ids: [one.id],
+        ...(path === "reopen" ? {} : { note: note.trim() }),
+        ...(path === "snooze" ? { for_s: hours * 3600 } : {}),
+      }),
     onSuccess: () => client.invalidateQueries(),
   });
+  const go = (path: "ack" | "snooze" | "reopen") => !change.isPending && change.mutate(path);
+  const known = one.state === "acknowledged" || one.state === "snoozed";
   return (
     <form
       className="row wrap"
       aria-label={`Alert ${one.id}`}
       onSubmit={(event) => {
         event.preventDefault();
-        if (!change.isPending) change.mutate("ack");
+        go("ack");
       }}
     >
-      <input
-        className="field"
-        aria-label="What you know"
-        placeholder="What you know: everybody reads it"
-        maxLength={2000}
-        value={note}
-        onChange={(event) => setNote(event.target.value)}
-      />
-      {one.state !== "acknowledged" && (
-        <button type="submit" className="btn small primary" data-testid="acknowledge">
-          Acknowledge alert
+      {known && (
+        <button
+          type="button"
+          className="btn small"
+          data-testid="reopen"
+          data-tip="Nobody knows of it after all: it is told once more"
+          onClick={() => go("reopen")}
+        >
+          Reopen alert
         </button>
       )}
-      <button type="button" className="btn small" data-testid="snooze" onClick={() => change.mutate("snooze")}>
-        Snooze alert for 4 h
-      </button>
-      <CopyButton text={`partita alerts ack ${one.id}`} what="Copy as CLI" label />
+      {one.state !== "acknowledged" && (
+        <>
+          <input
+            className="field grow alert-note"
+            aria-label="What you know"
+            placeholder="What you know: everybody reads it"
+            maxLength={2000}
+            value={note}
+            onChange={(event) => setNote(event.target.value)}
+          />
+          <button type="submit" className="btn small primary" data-testid="acknowledge">
+            Acknowledge alert
+          </button>
+          <span className="row">
+            <button type="button" className="btn small" data-testid="snooze" onClick={() => go("snooze")}>
+              Snooze alert for
+            </button>
+            <select
+              className="field"
+              aria-label="How long it is snoozed"
+              value={hours}
+              onChange={(event) => setHours(Number(event.target.value))}
+            >
+              {Object.entries(SNOOZES).map(([label, value]) => (
+                <option key={label} value={value}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </span>
+        </>
+      )}
+      <CopyButton text={`partita alerts ${known ? "reopen" : "ack"} ${one.id}`} what="Copy as CLI" />
       {change.isError && <Problem error={change.error} />}
     </form>
   );

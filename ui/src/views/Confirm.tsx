@@ -1,6 +1,7 @@
 // Asking once, in place, before something is done: what it meets, why, and a button that says it. No dialog.
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import { flushSync } from "react-dom";
 import { CopyButton } from "../design/Copy";
 import { Problem } from "../design/Feedback";
 import { reasonOption } from "../lib/shell";
@@ -55,7 +56,7 @@ export function Confirm({
   const doing = useMutation({
     mutationFn: () => onDo(why.trim()),
     onSuccess: () => {
-      onClose();
+      flushSync(onClose); // what it meets is not asked again for what is done
       return client.invalidateQueries();
     },
   });

@@ -174,6 +174,14 @@ def snooze(alert: Alert, until: datetime, who: str, note: str) -> AlertUpdate | 
     return AlertUpdate.of(alert, acked_at=None, acked_by=None, snoozed_until=until, snoozed_by=who, note=note)
 
 
+def reopen(alert: Alert, who: str, now: datetime) -> AlertUpdate | None:
+    """Takes an acknowledgement or a snooze back, as a snooze that ends now: it is told once more, for nobody may have been told
+    meanwhile. None when it has ended, or is open."""
+    if alert.ended_at is not None or not alert.quiet(now):
+        return None
+    return AlertUpdate.of(alert, acked_at=None, acked_by=None, snoozed_until=now, snoozed_by=who, note="")
+
+
 def wake(alert: Alert) -> AlertUpdate:
     """The snooze is over and the cause is not: it is told once more."""
     return AlertUpdate.of(alert, snoozed_until=None, snoozed_by=None, round=alert.round + 1)

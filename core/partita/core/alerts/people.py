@@ -1,4 +1,4 @@
-"""What people do about alerts: acknowledge, snooze, hold back for maintenance, try a rule. One transaction each, audited."""
+"""What people do about alerts: acknowledge, snooze, reopen, hold back for maintenance, try a rule. Each audited."""
 
 from __future__ import annotations
 
@@ -50,6 +50,11 @@ def snooze(store: Store, ids: Sequence[AlertId], *, for_s: float, who: str, note
     return _change(store, ids, one, who, "alert_snooze", note, {"for_s": for_s})
 
 
+def reopen(store: Store, ids: Sequence[AlertId], *, who: str) -> Changed:
+    """Nobody knows of them after all: takes back what acknowledged or snoozed them, and they are told once more."""
+    return _change(store, ids, lambda alert, now: decide.reopen(alert, who, now), who, "alert_reopen", "", {})
+
+
 def _change(
     store: Store,
     ids: Sequence[AlertId],
@@ -80,8 +85,7 @@ def _change(
 
 def hold_back(store: Store, selection: str, *, for_s: float, who: str, reason: str) -> int:
     """A maintenance window from now on. What goes wrong in it is recorded, and told at its end if it has not ended by then."""
-    if not 0 < for_s <= 90 * 86_400:
-        raise AlertRefused("this is no length of a window", rule="more than nothing, 90 days at most", fix="--for 2h")
+    check_window(for_s)
 
     def work(tx: Tx) -> int:
         made = tx.insert_maintenance(selection, tx.now(), tx.now() + timedelta(seconds=for_s), who, reason.strip())
@@ -94,6 +98,20 @@ def hold_back(store: Store, selection: str, *, for_s: float, who: str, reason: s
     return store.run(work)
 
 
+def check_window(for_s: float) -> None:
+    """Raises AlertRefused for a length that no window may have."""
+    if not 0 < for_s <= 90 * 86_400:
+        raise AlertRefused("this is no length of a window", rule="more than nothing, 90 days at most", fix="--for 2h")
+
+
+def no_window(maintenance_id: int) -> NoSuchAlert:
+    return NoSuchAlert(
+        f"there is no open maintenance window {maintenance_id}",
+        rule="those of partita.toml end by the file",
+        fix="partita alerts maintenance",
+    )
+
+
 def end_hold(store: Store, maintenance_id: int, *, who: str) -> None:
     """Ends a window that was made by hand; what it held back and has not ended is told now. Raises AlertRefused when there is
     none."""
@@ -101,13 +119,9 @@ def end_hold(store: Store, maintenance_id: int, *, who: str) -> None:
     def work(tx: Tx) -> None:
         window = next((one for one in tx.maintenances() if one.id == maintenance_id), None)
         if window is None or not tx.end_maintenance(maintenance_id):
-            raise NoSuchAlert(
-                f"there is no open maintenance window {maintenance_id}",
-                rule="those of partita.toml end by the file",
-                fix="partita alerts maintenance",
-            )
+            raise no_window(maintenance_id)
         tx.end_snoozes(window_name(window))
-        tx.audit(who, "maintenance_end", {"maintenance": maintenance_id})
+        tx.audit(who, "maintenance_end", {"maintenance": maintenance_id, "selection": window.selection})
         tx.append_events([NewEvent("alert", body={"maintenance": maintenance_id})])
 
     store.run(work)
@@ -115,6 +129,18 @@ def end_hold(store: Store, maintenance_id: int, *, who: str) -> None:
 
 def try_rule(store: Store, routing: Routing, name: str, owners: Sequence[str], *, who: str) -> list[NoticeId]:
     """Puts a test message to every target of a rule into the outbox. Raises AlertRefused for one without targets."""
+    targets = targets_of(routing, name, owners)
+
+    def work(tx: Tx) -> list[NoticeId]:
+        made = tx.insert_notices([NewNotice(name, target, NoticeKind.TEST, tx.now()) for target in targets])
+        tx.audit(who, "alert_test", {"rule": name, "targets": len(targets)})
+        return made
+
+    return store.run(work)
+
+
+def targets_of(routing: Routing, name: str, owners: Sequence[str] = ()) -> list[str]:
+    """Whom a test message of a rule reaches. Raises AlertRefused for one without targets."""
     rule = routing.rule(name)
     if rule is None:
         names = ", ".join(one.name for one in routing.rules)
@@ -126,10 +152,4 @@ def try_rule(store: Store, routing: Routing, name: str, owners: Sequence[str], *
             rule="a rule without `to` tells the owners of the assets, and [owners] names none that fits",
             fix='give it `to = [...]`, or [owners."team:ops"] to = [...] in partita.toml',
         )
-
-    def work(tx: Tx) -> list[NoticeId]:
-        made = tx.insert_notices([NewNotice(name, target, NoticeKind.TEST, tx.now()) for target in targets])
-        tx.audit(who, "alert_test", {"rule": name, "targets": len(targets)})
-        return made
-
-    return store.run(work)
+    return targets

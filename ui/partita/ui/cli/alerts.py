@@ -22,6 +22,7 @@ _NOTICE = ("message", "to", "kind", "state", "tries", "when", "error")
 Ids = Annotated[
     list[int], typer.Argument(metavar="ID...", help="Numbers of alerts, as `partita alerts list` shows them.")
 ]
+Note = Annotated[str, typer.Option("--note", help="What you know.")]
 For = Annotated[str, typer.Option("--for", help='How long: "30m", "4h", "2d".')]
 
 alerts = typer.Typer(name="alerts", help="What needs a person, and who was told.", no_args_is_help=True)
@@ -101,16 +102,16 @@ def show(alert_id: Annotated[int, typer.Argument(metavar="ID")], *, as_json: o.J
 
 
 @alerts.command()
-def ack(
-    ids: Ids, *, note: Annotated[str, typer.Option("--note", help="What you know.")] = "", as_json: o.Json = False
-) -> None:
-    """Say that somebody knows: nothing more is sent of these causes."""
+def ack(ids: Ids, *, note: Note = "", yes: o.Yes = False, as_json: o.Json = False) -> None:
+    """Say that somebody knows: nothing more is sent of these causes. Asks before several; `reopen` takes it back."""
     from partita.ui.api.models.alerts import AckRequest
     from partita.ui.cli.session import session
 
+    output = Output(json=as_json)
     with session() as opened:
+        _ask_about(opened.services.alerts, ids, "Acknowledge", yes=yes, output=output)
         changed = opened.services.alerts.acknowledge(AckRequest(ids=ids, note=note))
-    _changed("acknowledged", changed.ids, ids, Output(json=as_json))
+    _changed("acknowledged", changed.ids, ids, output, undo=True)
 
 
 @alerts.command()
@@ -118,18 +119,32 @@ def snooze(
     ids: Ids,
     *,
     lasts: For = "4h",
-    note: Annotated[str, typer.Option("--note", help="What you know.")] = "",
+    note: Note = "",
+    yes: o.Yes = False,
     as_json: o.Json = False,
 ) -> None:
-    """Send nothing of these causes for a while; what has not ended by then is told again."""
+    """Send nothing of these causes for a while; what has not ended by then is told again. Asks before several."""
     from partita.assets.durations import seconds
     from partita.ui.api.models.alerts import SnoozeRequest
     from partita.ui.cli.session import session
 
     for_s = seconds(lasts, what="--for")
+    output = Output(json=as_json)
     with session() as opened:
+        _ask_about(opened.services.alerts, ids, "Snooze", yes=yes, output=output)
         changed = opened.services.alerts.snooze(SnoozeRequest(ids=ids, note=note, for_s=for_s))
-    _changed(f"snoozed for {lasts}", changed.ids, ids, Output(json=as_json))
+    _changed(f"snoozed for {lasts}", changed.ids, ids, output, undo=True)
+
+
+@alerts.command()
+def reopen(ids: Ids, *, as_json: o.Json = False) -> None:
+    """Take an acknowledgement or a snooze back: nobody knows after all, and they are told once more."""
+    from partita.ui.api.models.alerts import ReopenRequest
+    from partita.ui.cli.session import session
+
+    with session() as opened:
+        changed = opened.services.alerts.reopen(ReopenRequest(ids=ids))
+    _changed("open again", changed.ids, ids, Output(json=as_json))
 
 
 @alerts.command()
@@ -167,13 +182,19 @@ def rules(*, as_json: o.Json = False) -> None:
 
 @alerts.command(name="test")
 def try_rule(
-    rule: Annotated[str, typer.Argument(help="A rule's name.")], *, detach: o.Detach = False, as_json: o.Json = False
+    rule: Annotated[str, typer.Argument(help="A rule's name.")],
+    *,
+    detach: o.Detach = False,
+    yes: o.Yes = False,
+    as_json: o.Json = False,
 ) -> None:
     """Send a test message to every target of a rule, through a scheduler as any other, and wait until it was taken."""
     from partita.ui.cli.session import session
 
     output = Output(json=as_json)
     with session() as opened:
+        _shown(opened.services.alerts.try_preview(rule).sentence, output)
+        output.confirm("Send it?", yes=yes)
         ids = opened.services.alerts.try_rule(rule).ids
         notices = _sent(opened.services.alerts, ids, wait_s=0.0 if detach else 90.0)
     if as_json:
@@ -210,11 +231,12 @@ def maintenance(
     lasts: Annotated[str | None, typer.Option("--for", help='How long from now: "2h".')] = None,
     reason: o.Why = "",
     end: Annotated[int | None, typer.Option("--end", metavar="ID", help="End a window that was made by hand.")] = None,
+    yes: o.Yes = False,
     as_json: o.Json = False,
 ) -> None:
-    """Hold notices about assets back for a while, and tell at the end what is not over. Without arguments: the windows."""
+    """Hold messages about assets back for a while, and tell at the end what is not over. Without arguments: the windows."""
     from partita.assets.durations import seconds
-    from partita.ui.api.models.alerts import NewMaintenance
+    from partita.ui.api.models.alerts import MaintenanceRequest, NewMaintenance
     from partita.ui.cli.session import session
 
     output = Output(json=as_json)
@@ -228,15 +250,22 @@ def maintenance(
         service = opened.services.alerts
         if selection is not None and lasts is not None:
             for_s = seconds(lasts, what="--for")
-            made = service.hold_back(NewMaintenance(selection=selection, for_s=for_s, reason=reason))
+            shown = service.hold_preview(MaintenanceRequest(selection=selection, for_s=for_s))
+            _shown(shown.sentence, output)
+            output.confirm("Hold them back?", yes=yes)
+            made = service.hold_back(
+                NewMaintenance(selection=selection, for_s=for_s, reason=reason, confirm_assets=len(shown.assets))
+            )
             if as_json:
                 output.value(made)
             else:
                 output.say(
-                    f"Notices about {selection} wait for {lasts}. To end it: partita alerts maintenance --end {made.id}"
+                    f"Messages about {selection} wait for {lasts}. To end it: partita alerts maintenance --end {made.id}"
                 )
             return
         if end is not None:
+            _shown(service.end_preview(end).sentence, output)
+            output.confirm(f"End maintenance {end}?", yes=yes)
             service.end_hold(end)
             output.say(f"Maintenance {end} is over.")
             return
@@ -260,7 +289,21 @@ def maintenance(
     )
 
 
-def _changed(done: str, ids: list[int], asked: list[int], output: Output) -> None:
+def _shown(sentence: str, output: Output) -> None:
+    (output.err.print if output.json else output.say)(sentence)
+
+
+def _ask_about(service: AlertService, ids: list[int], verb: str, *, yes: bool, output: Output) -> None:
+    """One is named and can be taken back: nobody is asked. Several are shown first."""
+    if len(set(ids)) == 1 or yes:
+        return
+    for one in sorted(set(ids)):
+        alert = service.alert(one).alert
+        _shown(f"  {one} [{alert.severity}] {alert.text}, {_state(alert)}", output)
+    output.confirm(f"{verb} {len(set(ids)):,} alerts?", yes=yes)
+
+
+def _changed(done: str, ids: list[int], asked: list[int], output: Output, *, undo: bool = False) -> None:
     if output.json:
         output.value({"ids": ids})
         return
@@ -268,6 +311,8 @@ def _changed(done: str, ids: list[int], asked: list[int], output: Output) -> Non
     output.say(
         f"Alert {named} is {done}." if len(ids) == 1 else f"Alerts {named} are {done}." if ids else "Nothing changed."
     )
+    if undo and ids:
+        output.say(f"To take it back: partita alerts reopen {' '.join(str(one) for one in ids)}")
     rest = sorted(set(asked) - set(ids))
     if rest:
         output.say(f"{', '.join(str(one) for one in rest)}: over, or so before.")

@@ -52,3 +52,14 @@ UNDELIVERED = text("""
 MAINTENANCES = text("""
     SELECT m.id, m.selection, m.starts_at, m.ends_at, m.by_whom, m.reason FROM maintenance m WHERE m.ends_at > now() ORDER BY m.id
 """)
+
+# What a maintenance window would not hold back any more, and what one holds back.
+OPEN_OF_ASSETS = text("""
+    SELECT count(*) AS n FROM alert a
+    WHERE a.ended_at IS NULL AND a.acked_at IS NULL AND (a.snoozed_until IS NULL OR a.snoozed_until <= now())
+      AND (CAST(:keys AS text[]) IS NULL
+           OR a.subject = ANY(CAST(:keys AS text[])) AND a.kind NOT IN ('load_error', 'location_down'))
+""")
+HELD_BY = text("""
+    SELECT count(*) AS n FROM alert a WHERE a.ended_at IS NULL AND a.snoozed_until > now() AND a.snoozed_by = :by
+""")

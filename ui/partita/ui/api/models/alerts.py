@@ -130,6 +130,10 @@ class SnoozeRequest(AckRequest):
     for_s: float
 
 
+class ReopenRequest(Model):
+    ids: list[int] = Ids
+
+
 class AlertsChanged(Model):
     """`ids` changed; the others that were named had ended, or were so before."""
 
@@ -146,9 +150,34 @@ class TriedRule(Model):
     ids: list[int]
 
 
-class NewMaintenance(Model):
+class AlertActionPreview(Model):
+    """What sending a test message, or ending a window, would do now. `cli` does the same."""
+
+    sentence: str
+    cli: str
+
+
+class MaintenanceRequest(Model):
     selection: str
     for_s: float
+
+
+class MaintenancePreview(AlertActionPreview):
+    """What a window would hold back: messages about `assets`, by owner; those of `rules`, to `targets` (places of the
+    configuration, never addresses). `open` alerts about them stay as they are."""
+
+    assets: list[str]
+    owners: dict[str, int]
+    rules: list[str]
+    targets: list[TargetView]
+    open: int
+    ends_at: datetime
+
+
+class NewMaintenance(MaintenanceRequest):
+    """`confirm_assets`: so many were shown; with another number now nothing is done."""
+
+    confirm_assets: int | None = None
     reason: str = Why
 
 

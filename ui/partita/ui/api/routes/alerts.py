@@ -1,4 +1,4 @@
-"""Alerts: listed, acknowledged, snoozed; rules tried; notices held back for maintenance."""
+"""Alerts: listed, acknowledged, snoozed, reopened; rules tried; notices held back for maintenance."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
+from partita.ui.api.models import ErrorBody
 from partita.ui.api.models.alerts import (
     AckRequest,
+    AlertActionPreview,
     AlertDetail,
     AlertPage,
     AlertRules,
     AlertsChanged,
     MadeMaintenance,
+    MaintenancePreview,
+    MaintenanceRequest,
     NewMaintenance,
     NoticeList,
+    ReopenRequest,
     SnoozeRequest,
     TriedRule,
     TryRule,
@@ -68,14 +73,35 @@ def snooze(use: Use, request: SnoozeRequest) -> AlertsChanged:
     return use.alerts.snooze(request)
 
 
+@router.post("/alerts/reopen", operation_id="reopenAlerts")
+def reopen(use: Use, request: ReopenRequest) -> AlertsChanged:
+    """Takes an acknowledgement or a snooze back: they are told once more."""
+    return use.alerts.reopen(request)
+
+
+@router.get("/alerts/test", operation_id="previewAlertTest")
+def preview_test(use: Use, rule: str) -> AlertActionPreview:
+    return use.alerts.try_preview(rule)
+
+
 @router.post("/alerts/test", operation_id="tryAlertRule")
 def try_rule(use: Use, request: TryRule) -> TriedRule:
     return use.alerts.try_rule(request.rule)
 
 
-@router.post("/alerts/maintenance", operation_id="holdBackNotices")
+@router.post("/alerts/maintenance/preview", operation_id="previewMaintenance")
+def preview_hold(use: Use, request: MaintenanceRequest) -> MaintenancePreview:
+    return use.alerts.hold_preview(request)
+
+
+@router.post("/alerts/maintenance", operation_id="holdBackNotices", responses={409: {"model": ErrorBody}})
 def hold_back(use: Use, request: NewMaintenance) -> MadeMaintenance:
     return use.alerts.hold_back(request)
+
+
+@router.get("/alerts/maintenance/{maintenance_id}/end", operation_id="previewEndMaintenance")
+def preview_end(use: Use, maintenance_id: Id) -> AlertActionPreview:
+    return use.alerts.end_preview(maintenance_id)
 
 
 @router.post("/alerts/maintenance/{maintenance_id}/end", operation_id="endMaintenance", status_code=204)

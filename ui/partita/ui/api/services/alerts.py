@@ -22,24 +22,29 @@ from partita.core.store.queries.reader import Reader
 from partita.core.store.values_alerts import Alert, AlertId, AlertKind
 from partita.ui.api.models.alerts import (
     AckRequest,
+    AlertActionPreview,
     AlertDetail,
     AlertPage,
     AlertRules,
     AlertsChanged,
     AlertView,
     MadeMaintenance,
+    MaintenancePreview,
+    MaintenanceRequest,
     MaintenanceView,
     NewMaintenance,
     NoticeList,
     NoticeView,
     OwnerView,
+    ReopenRequest,
     RuleView,
     SnoozeRequest,
     TargetView,
     TriedRule,
 )
 from partita.ui.api.models.system import Need
-from partita.ui.api.problems import NotFound
+from partita.ui.api.problems import NotFound, NotWhatWasShown
+from partita.ui.api.services import alert_previews as previews
 from partita.ui.api.services.base import Backend
 from partita.ui.api.services.words import plural
 
@@ -144,14 +149,33 @@ class AlertService:
             people.snooze(self._backend.store, ids, for_s=request.for_s, who=self._backend.who, note=request.note)
         )
 
+    def reopen(self, request: ReopenRequest) -> AlertsChanged:
+        ids = [AlertId(one) for one in request.ids]
+        return self._changed(people.reopen(self._backend.store, ids, who=self._backend.who))
+
+    def try_preview(self, name: str) -> AlertActionPreview:
+        """Whom a test message of a rule would reach. Raises AlertRefused."""
+        return previews.of_test(self._routing, name)
+
     def try_rule(self, name: str) -> TriedRule:
         """Puts a test message into the outbox, as any notice; a scheduler sends it. Raises AlertRefused."""
         made = people.try_rule(self._backend.store, self._routing, name, [], who=self._backend.who)
         return TriedRule(ids=list(made))
 
+    def hold_preview(self, request: MaintenanceRequest) -> MaintenancePreview:
+        """Whose messages a window would hold back. Raises SelectionError, AlertRefused."""
+        with self._backend.store.read() as reader:
+            return previews.of_window(reader, Matcher(self._routing, self._backend.catalogs.active()), request)
+
     def hold_back(self, request: NewMaintenance) -> MadeMaintenance:
-        """Raises SelectionError, AlertRefused."""
-        select_assets(self._backend.catalogs.active().graph, request.selection)
+        """Raises SelectionError, AlertRefused, and NotWhatWasShown when it would be about other assets now."""
+        about = len(select_assets(self._backend.catalogs.active().graph, request.selection))
+        if request.confirm_assets not in (None, about):
+            raise NotWhatWasShown(
+                f"{plural(request.confirm_assets or 0, 'asset')} were confirmed, and it would be {about} now",
+                rule="what is done is what was shown",
+                fix="look at it again and confirm its count",
+            )
         made = people.hold_back(
             self._backend.store,
             request.selection,
@@ -161,6 +185,10 @@ class AlertService:
         )
         self._backend.wake([Channel.EVENT])
         return MadeMaintenance(id=made)
+
+    def end_preview(self, maintenance_id: int) -> AlertActionPreview:
+        with self._backend.store.read() as reader:
+            return previews.of_end(reader, maintenance_id)
 
     def end_hold(self, maintenance_id: int) -> None:
         people.end_hold(self._backend.store, maintenance_id, who=self._backend.who)

@@ -12,7 +12,7 @@ from partita.core.store.queries.api_read import Row, rows
 from partita.core.store.queries.audit_read import AUDIT
 from partita.ui.api.models.audit import AuditEntry, AuditPage
 from partita.ui.api.services.base import Backend
-from partita.ui.api.services.words import plural
+from partita.ui.api.services.words import plural, seconds_text
 
 _NAMED = 5
 
@@ -54,6 +54,10 @@ def undo_command(action: str, audit_id: int, detail: Mapping[str, Any]) -> str |
         return f"partita accept --undo {detail.get('acceptance')}"
     if action in ("mark", "wipe"):
         return f"partita undo {audit_id}"
+    if action in ("alert_ack", "alert_snooze"):
+        return f"partita alerts reopen {' '.join(str(one) for one in detail['alerts'])}"
+    if action == "maintenance":
+        return f"partita alerts maintenance --end {detail['maintenance']}"
     if action == "pause":
         return f"partita resume {'--all' if detail['selection'] == 'everything' else repr(detail['selection'])}"
     return None
@@ -146,10 +150,15 @@ _TOLD: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "accept": lambda detail: f"accepted {_cells(detail)}{_of(detail)} as they are",
     "accept_undo": lambda detail: f"took acceptance {detail['acceptance']} back: {_cells(detail)}",
     "alert_ack": lambda detail: f"acknowledged {plural(len(detail['alerts']), 'alert')}",
-    "alert_snooze": lambda detail: f"snoozed {plural(len(detail['alerts']), 'alert')} for {detail['for_s']:g} s",
+    "alert_snooze": lambda detail: (
+        f"snoozed {plural(len(detail['alerts']), 'alert')} for {seconds_text(detail['for_s'])}"
+    ),
+    "alert_reopen": lambda detail: f"reopened {plural(len(detail['alerts']), 'alert')}",
     "alert_test": lambda detail: f"sent a test message of alert {detail['rule']}",
-    "maintenance": lambda detail: f"held notices about {detail['selection']} back for {detail['for_s']:g} s",
-    "maintenance_end": lambda detail: f"ended maintenance {detail['maintenance']}",
+    "maintenance": lambda detail: f"held messages about {detail['selection']} back for {seconds_text(detail['for_s'])}",
+    "maintenance_end": lambda detail: (
+        f"ended maintenance {detail['maintenance']}" + (f" of {detail['selection']}" if "selection" in detail else "")
+    ),
     "request_approve": lambda detail: f"approved request {detail['request']}: {_cells(detail)}, run {detail['run']}",
     "request_reject": lambda detail: f"rejected request {detail['request']}: {_cells(detail)}",
     "evaluator_evaluate": lambda detail: f"had {detail['kind']} {detail['name']} evaluated",
