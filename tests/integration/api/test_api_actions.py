@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
+import psycopg
 
+from partita.core.duties.leases import register, retire
 from partita.core.store.queries.api_read import rows
 from partita.core.store.sql import text
+from partita.core.store.values import WorkerId
+
+PLACES = (("default", "4"), ("gpu", "2"), ("high-memory", "2"))
 
 
 def post(client: httpx.Client, path: str, body: dict[str, Any] | None = None, *, status: int = 200) -> Any:
@@ -193,6 +199,72 @@ def test_the_metrics_tell_what_waits_and_what_duties_cost(world: Any, client: ht
     assert told['partita_attempts_total{process="worker-h-2",outcome="success"}'] == "12"
     assert float(told['partita_task_oldest_seconds{state="scheduled",lane="interactive"}']) >= 0
     assert told['partita_runs_open{lane="interactive"}'] == "1"
+
+
+def test_the_metrics_tell_of_each_queue_what_waits_and_what_its_workers_can_take(
+    world: Any, client: httpx.Client
+) -> None:
+    """S-181, S-246, S-249: an autoscaler of `gpu` asks how deep that queue is; a queue without a task is told of too."""
+    world.activate([one.model_copy(update={"queue": "gpu"} if one.key == "weather" else {}) for one in world.assets])
+    register(world.store, WorkerId("w1"), host="h", pid=1, capacity=4)
+    register(world.store, WorkerId("gpu"), host="h", pid=2, capacity=2, queues=["gpu", "high-memory"])
+    register(world.store, WorkerId("gone"), host="h", pid=3, capacity=90, queues=["*"])
+    retire(world.store, WorkerId("gone"))
+    world.launch("raw/flights", from_key="2013-01-01", to_key="2013-01-09")
+    world.launch("weather", from_key="2013-01-01", to_key="2013-01-01")
+    assert len(world.claim(3)) == 3
+    told = dict(line.rsplit(" ", 1) for line in client.get("/metrics").text.splitlines() if not line.startswith("#"))
+    of_queues = {name: told[name] for name in told if name.startswith("partita_queue_")}
+    ages = {name for name in of_queues if name.startswith("partita_queue_oldest_seconds")}
+    assert {name: n for name, n in of_queues.items() if name not in ages} == {
+        **{f'partita_queue_tasks{{state="scheduled",queue="{queue}"}}': n for queue, n in (("default", "5"), ("gpu", "2"))},
+        **{f'partita_queue_tasks{{state="queued",queue="{queue}"}}': n for queue, n in (("default", "1"), ("gpu", "2"))},
+        **{f'partita_queue_tasks{{state="running",queue="{queue}"}}': n for queue, n in (("default", "3"), ("gpu", "0"))},
+        **{f'partita_queue_tasks{{state="{state}",queue="high-memory"}}': "0" for state in ("scheduled", "queued", "running")},
+        **{f'partita_queue_places{{queue="{queue}"}}': n for queue, n in PLACES},
+        **{f'partita_queue_places_free{{queue="{queue}"}}': n for queue, n in (("default", "1"), *PLACES[1:])},
+    }  # fmt: skip
+    assert {name.partition("{")[2] for name in ages} == {
+        f'state="{state}",queue="{queue}"}}'
+        for state, queue in (("scheduled", "default"), ("scheduled", "gpu"), ("queued", "default"), ("queued", "gpu"),
+                             ("running", "default"))
+    }  # fmt: skip
+    assert min(float(of_queues[name]) for name in ages) >= 0
+    assert (told["partita_workers"], told["partita_worker_slots"]) == ("2", "6")
+
+
+def test_who_runs_tasks_is_told_with_places_taken_and_when_it_was_heard_of(
+    world: Any, client: httpx.Client, partita: Any
+) -> None:
+    """S-246: live workers with their queues; one of an older version says neither its version nor when."""
+    world.activate()
+    register(world.store, WorkerId("w1"), host="here", pid=1, capacity=4, version="9.8")
+    register(world.store, WorkerId("w2"), host="there", pid=2, capacity=2, queues=["gpu", "high-memory"])
+    register(world.store, WorkerId("w3"), host="there", pid=3, capacity=2, queues=["*"])
+    retire(world.store, WorkerId("w3"))
+    with psycopg.connect(world.url) as connection:
+        connection.execute("UPDATE worker SET renewed_at = NULL WHERE id = 'w2'")
+        connection.execute("UPDATE worker SET started_at = now() - interval '3 hours', renewed_at = now() - interval '2 minutes'"
+                           " WHERE id = 'w1'")  # fmt: skip
+    world.launch("raw/flights", from_key="2013-01-01", to_key="2013-01-02")
+    found = {one["id"]: one for one in get(client, "/system")["workers"]}
+    assert {name: one["live"] for name, one in found.items()} == {"w1": True, "w2": True, "w3": False}
+    assert (found["w2"]["version"], found["w2"]["renewed_at"]) == (None, None)
+    code, said, _ = partita("workers")
+    assert code == 0
+    first, second = [line.split("  ") for line in said.splitlines()[1:]]
+    assert [one.strip() for one in first if one.strip()] == [
+        "w1", "here", "default", "0 of 4", "3 h ago", "2 min ago", "9.8",
+    ]  # fmt: skip
+    assert [one.strip() for one in second if one.strip()][:4] == ["w2", "there", "gpu, high-memory", "0 of 2"]
+    assert len(world.claim(9)) == 2, "and a claim renews the lease"
+    code, said, _ = partita("workers", "--json")
+    told = json.loads(said)
+    assert [(one["id"], one["running"], one["capacity"], one["version"]) for one in told] == [
+        ("w1", 2, 4, "9.8"),
+        ("w2", 0, 2, None),
+    ]
+    assert told[0]["renewed_at"] > found["w1"]["renewed_at"]
 
 
 def test_lanes_are_shown_and_changed_and_a_launch_names_one(world: Any, client: httpx.Client) -> None:

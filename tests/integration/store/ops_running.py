@@ -101,7 +101,7 @@ def workers(w: World) -> Op:
     return w.op(
         [
             lambda tx: tx.put_worker(worker, "host", 12, 4, lease_s),
-            lambda tx: tx.put_worker(worker, "host", 12, 4, lease_s, queues),
+            lambda tx: tx.put_worker(worker, "host", 12, 4, lease_s, queues, version="1.2"),
             lambda tx: tx.last_served(QUEUES),
             lambda tx: tx.renew_lease(worker, lease_s),
             lambda tx: tx.retire_worker(worker),

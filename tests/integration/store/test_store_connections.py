@@ -128,7 +128,7 @@ def test_four_processes_that_migrate_at_once_make_one_schema(pg_server: Embedded
     for future in [in_thread(one) for _ in range(4)]:
         future.result(60)
     with psycopg.connect(url) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0026_queues",)]
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0027_workers",)]
         assert connection.execute("SELECT count(*) FROM pool").fetchone() == (1,)
     with psycopg.connect(pg_server.url, autocommit=True) as connection:
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())

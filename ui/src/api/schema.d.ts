@@ -5801,6 +5801,7 @@ export interface components {
         /**
          * WorkerView
          * @description A worker that has not been given up. `queues`: whose tasks it runs, `*` for all; `running` of its `capacity` attempts.
+         *     `renewed_at`: when it was last heard of; null, as its `version`, of workers that are older than these fields.
          */
         WorkerView: {
             /** Capacity */
@@ -5815,6 +5816,8 @@ export interface components {
             pid: number;
             /** Queues */
             queues: string[];
+            /** Renewed At */
+            renewed_at: string | null;
             /** Running */
             running: number;
             /**
@@ -5822,6 +5825,8 @@ export interface components {
              * Format: date-time
              */
             started_at: string;
+            /** Version */
+            version: string | null;
         };
     };
     responses: never;

@@ -106,8 +106,10 @@ function Workers({ list }: { list: SystemStatus["workers"] }) {
               <th>Worker</th>
               <th>Queues</th>
               <th>State</th>
-              <th className="num">Running</th>
+              <th className="num">Places taken</th>
               <th>Since</th>
+              <th>Heard of</th>
+              <th>Version</th>
             </tr>
           </thead>
           <tbody>
@@ -127,6 +129,8 @@ function Workers({ list }: { list: SystemStatus["workers"] }) {
                 <td>
                   <Time at={worker.started_at} />
                 </td>
+                <td>{worker.renewed_at === null ? "–" : <Time at={worker.renewed_at} />}</td>
+                <td className="mono">{worker.version ?? "–"}</td>
               </tr>
             ))}
           </tbody>

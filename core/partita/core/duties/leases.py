@@ -41,12 +41,13 @@ def register(
     capacity: int,
     lease_s: float = LEASE_S,
     queues: Collection[str] = (DEFAULT_QUEUE,),
+    version: str = "",
 ) -> Swept:
-    """Registers a worker of these queues. What an earlier life under this id still runs is lost: nobody else would ever look for
-    it. It may be the first of its queues: admission has to look."""
+    """Registers a worker of these queues, of this version of partita. What an earlier life under this id still runs is lost:
+    nobody else would ever look for it. It may be the first of its queues: admission has to look."""
 
     def enter(tx: Tx, *, whole: bool) -> tuple[Swept, Written]:
-        tx.put_worker(worker_id, host, pid, capacity, lease_s, queues)
+        tx.put_worker(worker_id, host, pid, capacity, lease_s, queues, version=version)
         return _lose(tx, [worker_id], whole=whole)
 
     try:

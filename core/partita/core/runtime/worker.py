@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from typing import Protocol
 
 from partita.assets.queues import ALL_QUEUES, DEFAULT_QUEUE
@@ -171,6 +172,7 @@ class Worker:
             capacity=self._capacity,
             lease_s=self._lease_s,
             queues=self._queues,
+            version=version("partita"),
         )
         self._hub.wake(swept.channels)
 

@@ -297,8 +297,10 @@ class Tx(
         capacity: int,
         lease_s: float,
         queues: Collection[str] = (DEFAULT_QUEUE,),
+        *,
+        version: str = "",
     ) -> None:
-        """Registers, or registers again."""
+        """Registers, or registers again; `version` of partita that it is."""
 
     def renew_lease(self, worker_id: WorkerId, lease_s: float) -> bool:
         """False when the worker is gone: it must register again and drop what it runs."""

@@ -46,6 +46,7 @@ from partita.ui.cli import (
     runs,
     tasks,
     work,
+    workers,
 )
 from partita.ui.cli.output import Output
 from partita.ui.cli.problems import INTERRUPTED, REFUSED, explained
@@ -84,8 +85,8 @@ def front(
 
 for part in (
     init, oneoff, work, backfills, rerun, runs, tasks, jobs, evaluators, requests, answers, deadlines, freshness, alerts,
-    automation, assets, look, pools, lanes, metrics, partitions, accept, by_hand, collect, report, audit, pause, check, diff,
-    retention, processes,
+    automation, assets, look, pools, lanes, workers, metrics, partitions, accept, by_hand, collect, report, audit, pause, check,
+    diff, retention, processes,
 ):  # fmt: skip
     part.register(app)
 

@@ -102,6 +102,8 @@ class RunsPart(MemoryPart):
         capacity: int,
         lease_s: float,
         queues: Collection[str] = (DEFAULT_QUEUE,),
+        *,
+        version: str = "",
     ) -> None:
         self._db.worker.put(
             {
@@ -113,6 +115,8 @@ class RunsPart(MemoryPart):
                 "lease_expires_at": self._now + timedelta(seconds=lease_s),
                 "state": "live",
                 "queues": sorted(set(queues)),
+                "version": version,
+                "renewed_at": self._now,
             }
         )
 
@@ -120,7 +124,8 @@ class RunsPart(MemoryPart):
         row = self._db.worker.get(worker_id)
         if row is None or row["state"] != "live":
             return False
-        self._db.worker.change(worker_id, lease_expires_at=self._now + timedelta(seconds=lease_s))
+        expires_at = self._now + timedelta(seconds=lease_s)
+        self._db.worker.change(worker_id, lease_expires_at=expires_at, renewed_at=self._now)
         return True
 
     def retire_worker(self, worker_id: WorkerId) -> None:

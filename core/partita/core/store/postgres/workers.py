@@ -14,15 +14,18 @@ from partita.core.store.sql import text
 from partita.core.store.values import Worker, WorkerId
 
 PUT_WORKER = text("""
-    INSERT INTO worker (id, host, pid, capacity, lease_expires_at, state, queues)
-    VALUES (:id, :host, :pid, :capacity, now() + make_interval(secs => :lease_s), 'live', CAST(:queues AS text[]))
+    INSERT INTO worker (id, host, pid, capacity, lease_expires_at, state, queues, version, renewed_at)
+    VALUES (:id, :host, :pid, :capacity, now() + make_interval(secs => :lease_s), 'live', CAST(:queues AS text[]),
+            :version, now())
     ON CONFLICT (id) DO UPDATE
     SET host = excluded.host, pid = excluded.pid, capacity = excluded.capacity, started_at = now(),
-        lease_expires_at = excluded.lease_expires_at, state = 'live', queues = excluded.queues
+        lease_expires_at = excluded.lease_expires_at, state = 'live', queues = excluded.queues,
+        version = excluded.version, renewed_at = excluded.renewed_at
 """)
 
 RENEW_LEASE = text("""
-    UPDATE worker SET lease_expires_at = now() + make_interval(secs => :lease_s) WHERE id = :id AND state = 'live'
+    UPDATE worker SET lease_expires_at = now() + make_interval(secs => :lease_s), renewed_at = now()
+    WHERE id = :id AND state = 'live'
 """)
 
 RETIRE_WORKER = text("UPDATE worker SET state = 'draining', lease_expires_at = now() WHERE id = :id AND state = 'live'")
@@ -70,8 +73,10 @@ class WorkersPart(PostgresPart):
         capacity: int,
         lease_s: float,
         queues: Collection[str] = (DEFAULT_QUEUE,),
+        *,
+        version: str = "",
     ) -> None:
-        row = {"id": worker_id, "host": host, "pid": pid, "capacity": capacity, "lease_s": lease_s}
+        row = {"id": worker_id, "host": host, "pid": pid, "capacity": capacity, "lease_s": lease_s, "version": version}
         self._execute(PUT_WORKER, **row, queues=sorted(set(queues)))
 
     def renew_lease(self, worker_id: WorkerId, lease_s: float) -> bool:

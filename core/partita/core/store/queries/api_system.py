@@ -63,6 +63,7 @@ COMPONENTS = text("""
 """)
 WORKERS = text("""
     SELECT w.id, w.host, w.pid, w.capacity, w.queues, w.lease_expires_at > now() AND w.state = 'live' AS live, w.started_at,
+           w.renewed_at, nullif(w.version, '') AS version,
            (SELECT count(*) FROM task t WHERE t.worker_id = w.id AND t.state = 'running') AS running
     FROM worker w WHERE w.state <> 'gone' ORDER BY w.id
 """)

@@ -5,21 +5,26 @@ from __future__ import annotations
 
 from partita.core.store.sql import text
 
-# By state and lane: how many, and for how long the oldest has been in it.
+# By state, lane and queue: how many, and for how long the oldest has been in it.
 TASKS = text("""
-    SELECT 'scheduled' AS state, lane, count(*) AS n, extract(epoch FROM now() - min(ready_at)) AS oldest_s
-    FROM task WHERE state = 'scheduled' AND kind = 'step' GROUP BY lane
+    SELECT 'scheduled' AS state, lane, queue, count(*) AS n, extract(epoch FROM now() - min(ready_at)) AS oldest_s
+    FROM task WHERE state = 'scheduled' AND kind = 'step' GROUP BY lane, queue
     UNION ALL
-    SELECT 'queued', lane, count(*), extract(epoch FROM now() - min(queued_at)) FROM task WHERE state = 'queued' GROUP BY lane
+    SELECT 'queued', lane, queue, count(*), extract(epoch FROM now() - min(queued_at))
+    FROM task WHERE state = 'queued' GROUP BY lane, queue
     UNION ALL
-    SELECT 'running', lane, count(*), extract(epoch FROM now() - min(started_at)) FROM task WHERE state = 'running' GROUP BY lane
+    SELECT 'running', lane, queue, count(*), extract(epoch FROM now() - min(started_at))
+    FROM task WHERE state = 'running' GROUP BY lane, queue
     UNION ALL
-    SELECT 'up_for_retry', lane, count(*), NULL FROM task WHERE state = 'up_for_retry' GROUP BY lane
+    SELECT 'up_for_retry', lane, queue, count(*), NULL FROM task WHERE state = 'up_for_retry' GROUP BY lane, queue
 """)
 LANES = text("SELECT name FROM lane ORDER BY name")
 OPEN_RUNS = text("SELECT lane, count(*) AS n FROM run WHERE state = 'running' GROUP BY lane")
+# Those with a live lease, and what runs on each by the index task_running.
 WORKERS = text("""
-    SELECT count(*) AS n, coalesce(sum(capacity), 0) AS slots FROM worker WHERE state <> 'gone' AND lease_expires_at > now()
+    SELECT w.id, w.capacity, w.queues,
+           (SELECT count(*) FROM task t WHERE t.worker_id = w.id AND t.state = 'running') AS running
+    FROM worker w WHERE w.state <> 'gone' AND w.lease_expires_at > now()
 """)
 EVENTS = text("""
     SELECT consumer, count(*) AS n, extract(epoch FROM now() - min(created_at)) AS oldest_s FROM event_todo GROUP BY consumer

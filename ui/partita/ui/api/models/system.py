@@ -133,7 +133,8 @@ class DutyView(Model):
 
 
 class WorkerView(Model):
-    """A worker that has not been given up. `queues`: whose tasks it runs, `*` for all; `running` of its `capacity` attempts."""
+    """A worker that has not been given up. `queues`: whose tasks it runs, `*` for all; `running` of its `capacity` attempts.
+    `renewed_at`: when it was last heard of; null, as its `version`, of workers that are older than these fields."""
 
     id: str
     host: str
@@ -143,6 +144,8 @@ class WorkerView(Model):
     running: int
     live: bool
     started_at: datetime
+    renewed_at: datetime | None
+    version: str | None
 
 
 class SystemView(Model):

@@ -6,19 +6,22 @@ are read when somebody asks. No name of an asset, a person or a partition is a l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from partita.assets.queues import ALL_QUEUES, DEFAULT_QUEUE
 from partita.core.decide.caps import cap_of
 from partita.core.store.queries import api_system, metrics_read, tables_read
-from partita.core.store.queries.api_read import rows
+from partita.core.store.queries.api_read import Row, rows
 from partita.core.store.queries.reader import Reader
 from partita.core.store.values import UNLIMITED_SLOTS
 from partita.ui.api.services.base import Backend
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _STATES = ("scheduled", "queued", "running", "up_for_retry")
+_OF_QUEUES = ("scheduled", "queued", "running")
 Sample = tuple[Mapping[str, str], float]
 
 
@@ -61,23 +64,61 @@ def _escaped(value: str) -> str:
 
 
 def _tasks(reader: Reader) -> Iterator[Metric]:
-    found = {(row["state"], row["lane"]): row for row in rows(reader, metrics_read.TASKS)}
-    lanes = {row["name"] for row in rows(reader, metrics_read.LANES)} | {lane for _, lane in found}
-    places = [(state, lane) for state in _STATES for lane in sorted(lanes)]
-    counts = tuple(
-        (_place(*place), float(found[place]["n"]) if place in found else 0.0) for place in places
-    )  # zeroes too: an alert on a series that is not there never fires
-    yield Metric("partita_tasks", "gauge", "Tasks by state and lane. Scale workers on queued.", counts)
-    ages = tuple(
-        (_place(*place), float(row["oldest_s"])) for place, row in found.items() if row["oldest_s"] is not None
+    found = rows(reader, metrics_read.TASKS)
+    workers = rows(reader, metrics_read.WORKERS)
+    lanes = {row["name"] for row in rows(reader, metrics_read.LANES)} | {row["lane"] for row in found}
+    text = "Tasks by state and lane. Scale workers on queued."
+    yield Metric("partita_tasks", "gauge", text, _counts(found, _STATES, "lane", lanes))
+    yield Metric(
+        "partita_task_oldest_seconds", "gauge", "How long the oldest task has been in its state.", _ages(found, "lane")
     )
-    yield Metric("partita_task_oldest_seconds", "gauge", "How long the oldest task has been in its state.", ages)
     runs = tuple(({"lane": row["lane"]}, float(row["n"])) for row in rows(reader, metrics_read.OPEN_RUNS))
     yield Metric("partita_runs_open", "gauge", "Runs that have not ended.", runs)
+    yield from _queues(found, workers)
+    n: tuple[Sample, ...] = (({}, float(len(workers))),)
+    yield Metric("partita_workers", "gauge", "Workers with a live lease.", n)
+    slots: tuple[Sample, ...] = (({}, float(sum(row["capacity"] for row in workers))),)
+    yield Metric("partita_worker_slots", "gauge", "Attempts that the live workers run at once at most.", slots)
 
 
-def _place(state: str, lane: str) -> dict[str, str]:
-    return {"state": state, "lane": lane}
+def _queues(tasks: Sequence[Row], workers: Sequence[Row]) -> Iterator[Metric]:
+    """Of the default queue, those that tasks wait for, and those that workers name. They stand in code and configuration: few."""
+    named = {queue for row in workers for queue in row["queues"]} - {ALL_QUEUES}
+    queues = {DEFAULT_QUEUE} | {row["queue"] for row in tasks} | named
+    text = "Tasks by state and queue. Scale the workers of a queue on it."
+    yield Metric("partita_queue_tasks", "gauge", text, _counts(tasks, _OF_QUEUES, "queue", queues))
+    waiting = [row for row in tasks if row["state"] in _OF_QUEUES]
+    text = "How long the oldest task of the queue has been in its state."
+    yield Metric("partita_queue_oldest_seconds", "gauge", text, _ages(waiting, "queue"))
+    own = {queue: [row for row in workers if {queue, ALL_QUEUES} & set(row["queues"])] for queue in sorted(queues)}
+    places = tuple(({"queue": queue}, float(sum(row["capacity"] for row in found))) for queue, found in own.items())
+    text = "Attempts that the live workers of the queue run at once at most."
+    yield Metric("partita_queue_places", "gauge", text, places)
+    free = tuple(({"queue": queue}, float(sum(map(_free, found)))) for queue, found in own.items())
+    yield Metric("partita_queue_places_free", "gauge", "Those of them that no task of any queue runs on.", free)
+
+
+def _free(worker: Row) -> int:
+    return max(0, int(worker["capacity"]) - int(worker["running"]))
+
+
+def _counts(tasks: Sequence[Row], states: Sequence[str], label: str, names: Iterable[str]) -> tuple[Sample, ...]:
+    """Zeroes too: an alert on a series that is not there never fires."""
+    found: Counter[tuple[str, str]] = Counter()
+    for row in tasks:
+        found[row["state"], row[label]] += row["n"]
+    return tuple(
+        ({"state": state, label: name}, float(found[state, name])) for state in states for name in sorted(names)
+    )
+
+
+def _ages(tasks: Sequence[Row], label: str) -> tuple[Sample, ...]:
+    found: dict[tuple[str, str], float] = {}
+    for row in tasks:
+        if row["oldest_s"] is not None:
+            place = row["state"], row[label]
+            found[place] = max(found.get(place, 0.0), float(row["oldest_s"]))
+    return tuple(({"state": state, label: name}, age) for (state, name), age in found.items())
 
 
 def _pools(reader: Reader) -> Iterator[Metric]:
@@ -99,10 +140,6 @@ def _is_shown(pool: str) -> bool:
 
 
 def _around(reader: Reader) -> Iterator[Metric]:
-    [workers] = rows(reader, metrics_read.WORKERS)
-    yield Metric("partita_workers", "gauge", "Workers with a live lease.", (({}, float(workers["n"])),))
-    slots: tuple[Sample, ...] = (({}, float(workers["slots"])),)
-    yield Metric("partita_worker_slots", "gauge", "Attempts that the live workers run at once at most.", slots)
     events = rows(reader, metrics_read.EVENTS)
     n = tuple(({"consumer": row["consumer"]}, float(row["n"])) for row in events)
     yield Metric("partita_events_waiting", "gauge", "Events that a consumer has not taken.", n)

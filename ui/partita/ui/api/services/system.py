@@ -118,11 +118,15 @@ class SystemService:
             duties = rows(reader, sql.DUTIES)
             return SystemView(
                 components=self._components(reader),
-                workers=[WorkerView(**row) for row in rows(reader, sql.WORKERS)],
+                workers=_workers(reader),
                 db_pulse_at=pulse["last_ok"] if pulse is not None else None,
                 version=version("partita"),
                 duties=[DutyView(**row) for row in duties],
             )
+
+    def workers(self) -> list[WorkerView]:
+        with self._backend.store.read() as reader:
+            return _workers(reader)
 
     def summary(self) -> SummaryView:
         _, shown = self._board.view(self._backend.catalogs.active())
@@ -156,6 +160,10 @@ class SystemService:
             pulse_at=pulse["last_ok"] if pulse is not None else None,
             now=now(reader),
         )
+
+
+def _workers(reader: Reader) -> list[WorkerView]:
+    return [WorkerView(**row) for row in rows(reader, sql.WORKERS)]
 
 
 async def reload_all(addresses: Sequence[str]) -> Mapping[str, str]:
