@@ -76,7 +76,7 @@ docs: $(STAMP) ## check the documents: links, anchors, commands, Python snippets
 
 .PHONY: test
 test: $(STAMP) ui ## all tests but the long proofs, quick ones first
-	$(PYTEST) -q -n 2 $(PURE)
+	$(PYTEST) -q -n 2 --dist loadgroup $(PURE)
 	$(if $(REAL),$(PYTEST) -q -n 2 $(REAL))
 	$(if $(WHOLE),$(PYTEST) -q -n 2 --dist loadfile $(WHOLE))
 	$(NPM) run test --if-present

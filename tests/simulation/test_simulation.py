@@ -21,7 +21,7 @@ from partita.core.duties.finish import finish
 from partita.core.store.values import AttemptOutcome
 
 
-@pytest.mark.parametrize("ten", range(4))
+@pytest.mark.parametrize("ten", range(2))
 def test_whatever_happens_every_law_holds(ten: int) -> None:
     """Laws 2, 3, 5 and 7; S-108, S-112, S-119, S-135, S-153, S-156 over seeded stories."""
     for seed in range(10 * ten, 10 * (ten + 1)):
@@ -87,9 +87,9 @@ def test_the_stories_meet_what_they_are_about() -> None:
         assert met[what] > 0, what
 
 
-# Every eighth in the quick tests; `make mutants` and `make prove` take them all.
+# Every twelfth in the quick tests; `make mutants` and `make prove` take them all.
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.prove] if place % 8 else []) for place, name in enumerate(MUTANTS)]
+    "name", [pytest.param(name, marks=[pytest.mark.prove] if place % 12 else []) for place, name in enumerate(MUTANTS)]
 )
 def test_a_broken_duty_is_noticed(name: str) -> None:
     """The stories are sharp (DESIGN section 8); `make mutants` prints the table."""

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("mypy")  # in one worker of pytest-xdist: another would run mypy once more
+
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"
 PATHS = ":".join(str(ROOT / one) for one in ("core", "assets", "grpc", "ui", "sdk"))
