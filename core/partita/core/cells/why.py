@@ -61,7 +61,7 @@ def why(catalog: Catalog, reader: CellsReader, as_of: datetime, key: str, partit
         reasons += _last_attempt(status, ordinal, detail)
         reasons += _held(statuses, reader, status, ordinal, detail)
         reasons += _not_there(statuses, status, ordinal)
-        reasons += _above(statuses, status, ordinal)
+        reasons += _above(statuses, reader, status, ordinal)
     state = status.state_at(ordinal)
     name = _cell_name(asset.key, partition)
     tail = "; ".join(one.text for one in reasons)
@@ -98,10 +98,15 @@ def moved_upstreams(
 
 def _last_attempt(status: AssetStatus, ordinal: int, detail: CellDetail | None) -> Iterator[CellReason]:
     if status.failed[ordinal]:
-        error = (detail.last_error or "").strip().partition("\n")[0] if detail is not None else ""
-        yield CellReason("failed", "its last attempt failed" + (f": {error}" if error else ""))
+        yield CellReason("failed", f"its last attempt failed{_said(detail)}")
     elif status.skipped[ordinal] and not status.held.published[ordinal]:
         yield CellReason("skipped", "its last attempt chose to produce nothing")
+
+
+def _said(detail: CellDetail | None) -> str:
+    """What an attempt that failed said, in one line: of keys above the cap of fan-out their number, the cap and the way out."""
+    error = (detail.last_error or "").strip().partition("\n")[0] if detail is not None else ""
+    return f": {error}" if error else ""
 
 
 def _held(
@@ -145,7 +150,7 @@ def _not_there(statuses: Statuses, status: AssetStatus, ordinal: int) -> Iterato
             yield CellReason("upstream_absent", text, one.upstream)
 
 
-def _above(statuses: Statuses, status: AssetStatus, ordinal: int) -> Iterator[CellReason]:
+def _above(statuses: Statuses, reader: CellsReader, status: AssetStatus, ordinal: int) -> Iterator[CellReason]:
     """Missing upstreams of the cell itself, and the root of each stale one."""
     for one in status.asset.inputs:
         if one.external:
@@ -156,10 +161,10 @@ def _above(statuses: Statuses, status: AssetStatus, ordinal: int) -> Iterator[Ce
         above, at = bad
         name = _cell_name(one.upstream, above.space.key_at(at))
         if above.missing[at] and one.upstream == status.asset.key:
-            text = f"its own earlier partition {above.space.key_at(at)} is missing{_tried(above, at)}"
+            text = f"its own earlier partition {above.space.key_at(at)} is missing{_tried(reader, above, at)}"
             yield CellReason("blocked_by_past", text, one.upstream, above.space.key_at(at))
         elif above.missing[at]:
-            text = f"{name} is missing{_tried(above, at)}"
+            text = f"{name} is missing{_tried(reader, above, at)}"
             yield CellReason("upstream_missing", text, one.upstream, above.space.key_at(at))
         elif status.held.published[ordinal]:
             root_key, root = _root(statuses, above, at)
@@ -167,9 +172,12 @@ def _above(statuses: Statuses, status: AssetStatus, ordinal: int) -> Iterator[Ce
             yield CellReason("upstream_stale", f"{name} is stale{through}", root_key, root)
 
 
-def _tried(status: AssetStatus, ordinal: int) -> str:
+def _tried(reader: CellsReader, status: AssetStatus, ordinal: int) -> str:
     """Whether somebody tried to make what is missing: then that is what to look at."""
-    return "; its last attempt failed" if status.failed[ordinal] else ""
+    if not status.failed[ordinal]:
+        return ""
+    ref = CellRef(status.asset.id, str(status.space.key_at(ordinal)))
+    return f"; its last attempt failed{_said(reader.details([ref]).get(ref))}"
 
 
 def _first_bad(statuses: Statuses, status: AssetStatus, name: str, ordinal: int) -> tuple[AssetStatus, int] | None:
