@@ -70,6 +70,23 @@ def test_an_event_is_what_the_partition_holds_and_its_consumer_is_asked_for(fed:
     assert [row[0] for row in rows(fed, "SELECT kind FROM event WHERE kind = 'observed'")] == ["observed"]
 
 
+def test_what_follows_a_report_is_in_its_trace(
+    fed: Any, client: httpx.Client, partita: Partita, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S-248: by the header, and by the environment of the command."""
+
+    def followed() -> str:
+        run = run_automation(fed.store, fed.catalogs).run_id
+        return str(client.get(f"/api/v1/runs/{run}").json()["trace_id"])
+
+    first, second = "4b" * 16, "5c" * 16
+    client.post("/api/events", json=event("2013-01-01"), headers={"traceparent": f"00-{first}-00f067aa0ba902b7-01"})
+    assert followed() == first
+    monkeypatch.setenv("TRACEPARENT", f"00-{second}-00f067aa0ba902b7-01")
+    assert partita("report", "source/orders", "--partition", "2013-01-02", "--version", "v1")[0] == 0
+    assert followed() == second
+
+
 def test_a_batch_said_again_gets_the_same_answer_and_changes_nothing(fed: Any, client: httpx.Client) -> None:
     batch: dict[str, Any] = {"scope": "till", "events": [event(f"2013-01-0{n}", key=str(n)) for n in range(1, 6)]}
     first = send(client, **batch)

@@ -48,8 +48,10 @@ def test_a_request_is_listed_shown_and_approved_as_shown(asking: Any, client: ht
         409,
         f"6 cells were confirmed, request {found['id']} has 7",
     )
-    done = client.post(f"{path}/approve", json={"revision": 1, "confirm_cells": 7}).json()
+    traced = {"traceparent": f"00-{'4b' * 16}-00f067aa0ba902b7-01"}
+    done = client.post(f"{path}/approve", json={"revision": 1, "confirm_cells": 7}, headers=traced).json()
     assert (done["state"], done["cells"]) == ("approved", 7)
+    assert client.get(f"/api/v1/runs/{done['run_id']}").json()["trace_id"] == "4b" * 16, "S-248"
     run = client.get(f"/api/v1/runs/{done['run_id']}").json()
     assert (run["cause"]["kind"], run["cells"]["total"]) == ("eager", 7)
     assert client.get("/api/v1/requests").json()["requests"] == []

@@ -8,7 +8,9 @@ import pytest
 
 from partita.assets import Daily, EagerSpec, UnknownAsset, UnknownPartition
 from partita.core.changes.observed import ObservationRefused, Said, observations_of
-from partita.core.duties.observe import Observed, observe
+from partita.core.decide.traces import in_trace
+from partita.core.duties.observe import Observed, observe, observe_in
+from partita.core.store.values import RunId
 
 DAYS = Daily("2024-01-01", end="2024-01-08")
 
@@ -47,6 +49,34 @@ def test_consumers_follow_the_versions_that_moved_and_no_others(graph: Any) -> N
     assert graph.settle() == 1
     assert graph.attempts[-1] == ("orders", "2024-01-03")
     assert graph.settle() == 0
+
+
+def test_what_follows_a_report_goes_on_in_its_trace(graph: Any) -> None:
+    """S-248. Of what follows several reports at once no trace is the one."""
+    catalog = graph.active()
+
+    def told(partition: str, trace: str) -> None:
+        with graph.store.begin() as tx:
+            found = observations_of(catalog, [Said("feed", partition, "v1")], tx.now())
+        with graph.store.begin() as tx:
+            observe_in(tx, found, by="a test", followed=catalog.automation_assets, told=in_trace(trace))
+
+    def traces() -> list[str | None]:
+        with graph.store.begin() as tx:
+            return [run.cause.get("traceparent") for run in tx.read_runs([RunId(n) for n in range(1, 9)])]
+
+    one, other = (f"00-{digit * 32}-00f067aa0ba902b7-01" for digit in "ab")
+    told("2024-01-02", one)
+    graph.settle()
+    assert traces() == [one]
+    told("2024-01-03", one)
+    told("2024-01-04", other)
+    say(graph, ("2024-01-05", "v1"))
+    graph.settle()
+    assert traces() == [one, None]
+    told("2024-01-06", "nonsense")
+    graph.settle()
+    assert traces() == [one, None, None]
 
 
 def test_what_cannot_be_recorded_names_the_rule_and_the_fix(graph: Any) -> None:

@@ -26,7 +26,15 @@ def append_events(w: World) -> Op:
         cell = w.cell()
         consumers = w.one([(), ("automation",), ("automation", "replan")])
         events.append(
-            NewEvent("materialized", cell.asset_id, cell.partition, RunId(1), None, {"t": w.text()}, consumers)
+            NewEvent(
+                "materialized",
+                cell.asset_id,
+                cell.partition,
+                RunId(1),
+                None,
+                {w.one(["t", "traceparent"]): w.text()},
+                consumers,
+            )
         )
     if w.maybe(0.3):
         events.append(NewEvent("run", run_id=RunId(1), for_consumers=("x",) if w.maybe(0.1) else ()))
@@ -40,9 +48,10 @@ def todo(w: World) -> Op:
     def take(tx: Tx) -> Any:
         tx.peek_todo(consumer, limit)
         taken = tx.take_todo_skip(consumer, limit)
+        traces = sorted(tx.traceparents([event.event_id for event in taken]))
         if keep:
             tx.put_back_todo(consumer, [*taken[:2], *back], until=tx.now() + timedelta(hours=1) if later else None)
-        return taken
+        return taken, traces
 
     return take
 

@@ -31,6 +31,21 @@ def test_is_followed_while_it_grows(tmp_path: Path) -> None:
     assert rest.complete
 
 
+def test_the_file_begins_with_the_trace(tmp_path: Path) -> None:
+    """S-248: for whoever ships files. Readers see lines only."""
+    store = LogStore(tmp_path)
+    name = name_of(store, "")
+    writer = store.writer(name, trace_id="4bf9")
+    writer.write([])
+    writer.write([(1, "stdout", "", "first")])
+    writer.write([(2, "stdout", "", "second")])
+    writer.close(3)
+    assert (tmp_path / name).read_text().splitlines() == [
+        '[-1,1,"trace","","4bf9"]', '[0,1,"stdout","","first"]', '[1,2,"stdout","","second"]', '[2,3,"end","",""]',
+    ]  # fmt: skip
+    assert [(line.n, line.text) for line in store.read(name).lines] == [(0, "first"), (1, "second")]
+
+
 def test_a_page_has_a_limit_and_the_next_goes_on(tmp_path: Path) -> None:
     store = LogStore(tmp_path)
     name = name_of(store, "")

@@ -7913,7 +7913,10 @@ export interface operations {
     reportEvents: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description W3C trace context; one that is malformed is ignored */
+                traceparent?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9000,7 +9003,10 @@ export interface operations {
     approveRequest: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description W3C trace context; one that is malformed is ignored */
+                traceparent?: string | null;
+            };
             path: {
                 request_id: number;
             };

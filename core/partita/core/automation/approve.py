@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from partita.core.automation.values import ActiveCatalog, Limits
 from partita.core.automation.visit import Visit, judged, launch_of, requests_of, steps_of
 from partita.core.catalog import Catalog, StepKey
 from partita.core.catalog.edges import Bools
+from partita.core.decide.traces import in_trace
 from partita.core.duties.channels import Channel
 from partita.core.duties.launch import LaunchAgain, launch_in
 from partita.core.store.port import Store, Tx
@@ -75,9 +77,13 @@ def approve(
     revision: int,
     by: str,
     limits: Limits | None = None,
+    traceparent: str | None = None,
 ) -> Decision:
-    """Launches what the request held when it was shown (`revision`). Raises RequestRefused."""
-    work = partial(_approve, catalogs=catalogs, request_id=request_id, revision=revision, by=by, limits=limits)
+    """Launches what the request held when it was shown (`revision`), in the trace of who approves. Raises RequestRefused."""
+    said = {"approved_by": by, "request": request_id} | in_trace(traceparent)
+    work = partial(
+        _approve, catalogs=catalogs, request_id=request_id, revision=revision, by=by, said=said, limits=limits
+    )
     for _ in range(_TRIES):
         try:
             return store.run(work)
@@ -110,6 +116,7 @@ def _approve(
     request_id: RequestId,
     revision: int,
     by: str,
+    said: Mapping[str, Any],
     limits: Limits | None,
 ) -> Decision:
     tx.lock_requests()
@@ -125,7 +132,7 @@ def _approve(
         tx.replace_held_request(request_id, fresh.content, (limits or Limits()).keep_s)
         _tell(tx, request_id, RequestState.AWAITING_INPUT)
         return Decision(request_id, RequestState.AWAITING_INPUT, fresh.content.cells, changed=fresh.changed)
-    cause = {**found.cause, "approved_by": by, "request": request_id}
+    cause = {**found.cause, **said}
     launch = launch_of(fresh.visit, fresh.asking, cause)
     pace = pace_of(catalog, fresh.asking, fresh.visit.now)
     launched = launch_in(tx, launch if pace is None else as_catch_up(launch, fresh.visit.now, pace=pace, by=by))

@@ -35,6 +35,7 @@ from partita.core.automation.visit import Visit, ask, roots_of
 from partita.core.catalog import StepKey
 from partita.core.catalog.edges import Bools
 from partita.core.catalog.names import names_of
+from partita.core.decide.traces import in_trace
 from partita.core.duties.launch import LaunchAgain
 from partita.core.duties.values import AUTOMATION
 from partita.core.planner.partition_words import partitions_text
@@ -245,11 +246,14 @@ def _cause(visit: Visit, taken: Sequence[TodoEvent], steps: Collection[StepKey])
     names = [_named(visit, asset_id, keys) for asset_id, keys in islice(found.items(), _LISTED)]
     more = f" and {len(found) - len(names)} more assets" if len(found) > len(names) else ""
     verb = "was" if len(events) == 1 else "were"
+    outside = visit.tx.traceparents([event.event_id for event in events if event.run_id is None])
     return {
         "kind": "eager",
         "by": "automation",
         "text": f"{', '.join(names)}{more} {verb} materialized",
         "events": [event.event_id for event in events[:_LISTED]],
+        # What follows one report goes on in its trace; several traces cannot go on as one.
+        **in_trace(outside.pop() if len(outside) == 1 else None),
     }
 
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any, Literal
 
 CAUSE = "traceparent"
-"""Where the cause of a run keeps the traceparent that it was asked for with."""
+"""Where the cause of a run, and an event from outside, keep the traceparent that they came with."""
 
 _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 
@@ -31,6 +31,12 @@ def known_traceparent(text: str | None) -> str | None:
     if not (found[2].strip("0") and found[3].strip("0")):
         return None
     return f"00-{found[2]}-{found[3]}-{found[4]}"
+
+
+def in_trace(text: str | None) -> dict[str, str]:
+    """What a cause or an event keeps of the traceparent that it came with; nothing where it came with none."""
+    known = known_traceparent(text)
+    return {} if known is None else {CAUSE: known}
 
 
 def trace_of(run_id: int, as_of: datetime, cause: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ through however many processes it comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -40,9 +40,17 @@ class _Raced(Exception):
 
 
 def take_in(
-    store: Store, reports: Sequence[Report], observation_of: ObservationOf, *, by: str, followed: Collection[AssetId]
+    store: Store,
+    reports: Sequence[Report],
+    observation_of: ObservationOf,
+    *,
+    by: str,
+    followed: Collection[AssetId],
+    told: Mapping[str, str] = {},
 ) -> TakenIn:
-    """Raises ReportRefused, ReportContradicts, and what `observation_of` raises, with the report named: nothing was taken."""
+    """`told` stands in the events.
+
+    Raises ReportRefused, ReportContradicts, and what `observation_of` raises, with the report named: nothing was taken."""
     if not 0 < len(reports) <= MOST_AT_ONCE:
         raise ReportRefused(
             f"{len(reports):,} events at once", rule=f"a batch has 1 to {MOST_AT_ONCE:,}", fix="send several batches"
@@ -54,14 +62,19 @@ def take_in(
             raise _named(error, at, reports, 1) from error
     for _ in range(_TRIES):
         try:
-            return store.run(lambda tx: _take_in(tx, reports, observation_of, by, followed))
+            return store.run(lambda tx: _take_in(tx, reports, observation_of, by, followed, told))
         except _Raced:
             continue
     raise Conflict("the keys of these reports were taken and forgotten again and again meanwhile")
 
 
 def _take_in(
-    tx: Tx, reports: Sequence[Report], observation_of: ObservationOf, by: str, followed: Collection[AssetId]
+    tx: Tx,
+    reports: Sequence[Report],
+    observation_of: ObservationOf,
+    by: str,
+    followed: Collection[AssetId],
+    told: Mapping[str, str],
 ) -> TakenIn:
     now = tx.now()
     keys = {report.key for report in reports if report.key is not None}
@@ -76,7 +89,7 @@ def _take_in(
     if bad:
         at, first = bad[0]
         raise _named(first, at, reports, len(bad)) from first
-    seen = observe_in(tx, list(observations.values()), by=by, followed=followed)
+    seen = observe_in(tx, list(observations.values()), by=by, followed=followed, told=told)
     answers = decide.answers_of(found.news, {at: one.cell for at, one in observations.items()}, seen.moved, now)
     kept = decide.known_of(found.news, answers, now)
     if len(tx.insert_reports(kept)) < len(kept):

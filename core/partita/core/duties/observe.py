@@ -6,7 +6,7 @@ and that consumers are told in the transaction that records it. Names and rules 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from partita.core.decide.observe import Observation, judge, newest
@@ -43,15 +43,22 @@ def observe(store: Store, observations: Sequence[Observation], *, by: str, follo
     return Observed(tuple(moved), confirmed)
 
 
-def observe_in(tx: Tx, observations: Sequence[Observation], *, by: str, followed: Collection[AssetId]) -> Observed:
+def observe_in(
+    tx: Tx,
+    observations: Sequence[Observation],
+    *,
+    by: str,
+    followed: Collection[AssetId],
+    told: Mapping[str, str] = {},
+) -> Observed:
     """`observe` as a part of a larger transaction, which must hold no cell yet. Of a cell that is named twice the last word
-    counts."""
-    told = newest(observations)
-    if not told:
+    counts. `told` stands in the events, too."""
+    said = newest(observations)
+    if not said:
         return Observed()
-    tx.ensure_cells({one.cell: one.window for one in told})
-    facts = tx.lock_cells([one.cell for one in told])
-    seen = judge(told, facts, by=by)
+    tx.ensure_cells({one.cell: one.window for one in said})
+    facts = tx.lock_cells([one.cell for one in said])
+    seen = judge(said, facts, by=by)
     if seen.moved:
         tx.publish_by_hand(seen.moved, tx.next_fence())
         tx.append_events(
@@ -60,7 +67,7 @@ def observe_in(tx: Tx, observations: Sequence[Observation], *, by: str, followed
                     "observed",
                     asset_id=one.cell.asset_id,
                     partition=one.cell.partition,
-                    body={"data_version": one.data_version, "by": by},
+                    body={"data_version": one.data_version, "by": by, **told},
                     for_consumers=(AUTOMATION,) if one.cell.asset_id in followed else (),
                 )
                 for one in seen.moved

@@ -1,6 +1,7 @@
 """Log files in a folder that workers write and the API reads.
 
-A log is JSON lines `[n, at_us, stream, level, text]`, numbered from 0; its last line has the stream `end`. The name kept on
+A log is JSON lines `[n, at_us, stream, level, text]`, numbered from 0; its last line has the stream `end`, and the first one,
+which is not numbered, the stream `trace` with the trace id of the run (S-248): whoever ships the file has it. The name kept on
 the attempt is relative to the log folder: `<asset>/<partition>/<run>-<task>-<attempt>.jsonl` (S-226). Readers address bytes,
 so that following a log of any size costs what is new. A log that cannot be written never fails an attempt: lines are
 lost and counted, and that is said: in the log itself where its end can be written, by the attempt where it cannot.
@@ -54,8 +55,8 @@ class LogStore:
         parts = [quote(part, safe="") for part in asset.split("/")]
         return "/".join([*parts, _file_part(partition or "all"), f"{run_id}-{task_id}-{attempt_id}.jsonl"])
 
-    def writer(self, name: str) -> LogWriter:
-        return LogWriter(self._folder / name)
+    def writer(self, name: str, *, trace_id: str = "") -> LogWriter:
+        return LogWriter(self._folder / name, trace_id)
 
     def read(self, name: str, *, offset: int = 0, limit: int = 5_000) -> LogPage:
         """Up to `limit` whole lines from byte `offset`. A log that does not exist (yet) is empty and incomplete."""
@@ -78,7 +79,7 @@ class LogStore:
                 break
             offset += len(raw)
             line = _parsed(raw)
-            if line is None:
+            if line is None or line.stream == "trace":
                 continue
             if line.stream == "end":
                 complete = True
@@ -90,8 +91,9 @@ class LogStore:
 class LogWriter:
     """Appends to one log. One writer a file: an attempt belongs to one worker."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, trace_id: str = "") -> None:
         self._path = path
+        self._trace_id = trace_id
         self._n = 0
         self.lost = 0
         """How many lines could not be written."""
@@ -110,10 +112,10 @@ class LogWriter:
         self._append([*told, end])
 
     def _append(self, rows: Sequence[tuple[int, str, str, str]]) -> bool:
-        text = "".join(
-            json.dumps([self._n + i, *row], ensure_ascii=False, separators=(",", ":")) + "\n"
-            for i, row in enumerate(rows)
-        )
+        numbered: list[tuple[object, ...]] = [(self._n + i, *row) for i, row in enumerate(rows)]
+        if self._trace_id and rows:
+            numbered.insert(0, (-1, rows[0][0], "trace", "", self._trace_id))
+        text = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in numbered)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             _append(self._path, text.encode(errors="replace"))  # lone surrogates are legal in str, not in UTF-8
@@ -126,6 +128,7 @@ class LogWriter:
             self.why = error.strerror or type(error).__name__
             return False
         self._n += len(rows)
+        self._trace_id = "" if rows else self._trace_id
         return True
 
 

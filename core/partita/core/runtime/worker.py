@@ -332,7 +332,8 @@ class Worker:
     async def _execute(self, claimed: Claimed, client: CodeLocationClient, version: str) -> AttemptResult:
         catalog = await self._calls.once(partial(self._directory.catalog, claimed.task.run_id))
         outcomes = Outcomes(claimed, catalog)
-        writer = self._logs.writer(claimed.log or self._log_name(claimed.task, claimed.cells, claimed.attempt_id))
+        name = claimed.log or self._log_name(claimed.task, claimed.cells, claimed.attempt_id)
+        writer = self._logs.writer(name, trace_id=claimed.trace_id)
         request = to_request(claimed, version, catalog, grace_s=self._grace_s)
         result: AttemptResult | None = None
         try:

@@ -356,6 +356,9 @@ class Tx(
         """For events that cannot be decided yet: they go to the end of the line, so that they starve no other; with `until`
         they are not taken before that instant."""
 
+    def traceparents(self, events: Collection[int]) -> set[str]:
+        """Those that these events came with from outside. No lock."""
+
     def insert_automation_requests(self, requests: Sequence[AutomationRequest]) -> set[CellRef]:
         """Inserts those whose (cell, state digest) is new; returns their cells: once per cause."""
 

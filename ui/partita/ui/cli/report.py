@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from typing import Annotated
 
@@ -59,7 +60,7 @@ def report(
         metadata=o.params(metadata, "--metadata"),
     )
     with session() as opened:
-        taken = opened.services.intake.take(event)
+        taken = opened.services.intake.take(event, traceparent=os.environ.get("TRACEPARENT"))
     if as_json:
         output.value(taken)
         return

@@ -5,6 +5,7 @@ Owns the order show → ask → decide.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -95,7 +96,9 @@ def approve_request(request_id: RequestArgument, *, yes: o.Yes = False, as_json:
         found = _shown(opened, request_id, output)
         output.confirm(f"Materialize {found.cells:,} {_cells(found.cells)}?", yes=yes)
         done = opened.services.requests.approve(
-            request_id, ApproveRequest(revision=found.revision, confirm_cells=found.cells)
+            request_id,
+            ApproveRequest(revision=found.revision, confirm_cells=found.cells),
+            traceparent=os.environ.get("TRACEPARENT"),
         )
         if as_json:
             output.value(done)

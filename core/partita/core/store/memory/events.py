@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from partita.core.store.encode import as_stored
@@ -64,6 +64,10 @@ class EventsPart(MemoryPart):
             TodoEvent(row["event_id"], CellRef(row["asset_id"], row["partition"]), row["run_id"])
             for row in rows[:limit]
         ]
+
+    def traceparents(self, events: Collection[int]) -> set[str]:
+        rows = (self._db.event.get(event_id) for event_id in events)
+        return {row["body"]["traceparent"] for row in rows if row is not None and "traceparent" in row["body"]}
 
     def put_back_todo(self, consumer: str, events: Sequence[TodoEvent], *, until: datetime | None = None) -> None:
         for event in events:

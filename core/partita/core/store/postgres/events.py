@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from partita.core.store.encode import texts_of, to_json
@@ -40,6 +40,10 @@ TAKE_TODO = text("""
     )
     DELETE FROM event_todo t USING taken WHERE t.consumer = :consumer AND t.event_id = taken.event_id
     RETURNING t.created_at, t.event_id, t.asset_id, t.partition, t.run_id
+""")
+
+TRACEPARENTS = text("""
+    SELECT DISTINCT body ->> 'traceparent' FROM event WHERE id = ANY(CAST(:events AS bigint[])) AND body ? 'traceparent'
 """)
 
 PUT_BACK_TODO = text("""
@@ -101,6 +105,9 @@ class EventsPart(PostgresPart):
     def take_todo_skip(self, consumer: str, limit: int) -> list[TodoEvent]:
         rows = sorted(self._rows(TAKE_TODO, consumer=consumer, n=limit), key=lambda row: (row[0], row[1]))
         return [TodoEvent(row[1], CellRef(row[2], row[3]), row[4]) for row in rows]
+
+    def traceparents(self, events: Collection[int]) -> set[str]:
+        return {row[0] for row in self._rows(TRACEPARENTS, events=sorted(events))} if events else set()
 
     def put_back_todo(self, consumer: str, events: Sequence[TodoEvent], *, until: datetime | None = None) -> None:
         if events:

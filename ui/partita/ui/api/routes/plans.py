@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Header
+from fastapi import APIRouter
 
 from partita.ui.api.models import (
     LaunchRequest,
@@ -16,10 +14,9 @@ from partita.ui.api.models import (
     PlanView,
 )
 from partita.ui.api.models.plans import TaskRerun, TaskRerunRequest
-from partita.ui.api.routes.common import ERRORS, Id, Use
+from partita.ui.api.routes.common import ERRORS, Id, Traceparent, Use
 
 router = APIRouter(tags=["plans"], responses=ERRORS)
-Traceparent = Annotated[str | None, Header(description="W3C trace context; one that is malformed is ignored")]
 
 
 @router.post("/plans", operation_id="createPlan")

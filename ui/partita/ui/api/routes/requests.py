@@ -14,7 +14,7 @@ from partita.ui.api.models import (
     RequestDetail,
     RequestList,
 )
-from partita.ui.api.routes.common import ERRORS, Id, Limit, Offset, Use
+from partita.ui.api.routes.common import ERRORS, Id, Limit, Offset, Traceparent, Use
 
 router = APIRouter(tags=["requests"], responses=ERRORS)
 
@@ -35,8 +35,10 @@ def get_request(use: Use, request_id: Id) -> RequestDetail:
 
 
 @router.post("/requests/{request_id}/approve", operation_id="approveRequest", responses={409: {"model": ErrorBody}})
-def approve_request(use: Use, request_id: Id, request: ApproveRequest) -> RequestDecision:
-    return use.requests.approve(request_id, request)
+def approve_request(
+    use: Use, request_id: Id, request: ApproveRequest, traceparent: Traceparent = None
+) -> RequestDecision:
+    return use.requests.approve(request_id, request, traceparent=traceparent)
 
 
 @router.post("/requests/{request_id}/reject", operation_id="rejectRequest", responses={409: {"model": ErrorBody}})

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import get_args
 
-from partita.core.decide.traces import trace_of
+from partita.core.decide.traces import CAUSE, trace_of
 from partita.core.store.port import StoreError
 from partita.core.store.queries import api_system as sql
 from partita.core.store.queries.api_read import Row, now, one, rows
@@ -232,7 +232,15 @@ def live_event(row: Row, at: datetime) -> LiveEvent | None:
         asset=row["asset"],
         partition=row["partition"],
         run_id=row["run_id"],
-        trace_id=None if row["cause"] is None else trace_of(row["run_id"], row["as_of"], row["cause"]),
+        trace_id=_trace_id(row),
         task_id=row["task_id"],
         state=state if isinstance(state, str) else None,
     )
+
+
+def _trace_id(row: Row) -> str | None:
+    """Of the run; of what came from outside that of its report."""
+    if row["cause"] is not None:
+        return trace_of(row["run_id"], row["as_of"], row["cause"])
+    given = row["body"].get(CAUSE)
+    return None if given is None else str(given)[3:35]

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from partita.core.changes.observed import Said, observations_of
 from partita.core.decide.intake import Report
 from partita.core.decide.observe import Observation
+from partita.core.decide.traces import in_trace
 from partita.core.duties.intake import take_in
 from partita.core.store.values_reports import ReportKey
 from partita.ui.api.models.intake import EventBatch, EventReport, OneEvent, TakenEvent, TakenEvents
@@ -17,8 +18,10 @@ class IntakeService:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    def take(self, body: OneEvent | EventBatch) -> TakenEvents:
-        """Raises UnknownAsset, UnknownPartition, ObservationRefused, ReportRefused, ReportContradicts: nothing was taken."""
+    def take(self, body: OneEvent | EventBatch, *, traceparent: str | None = None) -> TakenEvents:
+        """What follows goes on in the trace of `traceparent`.
+
+        Raises UnknownAsset, UnknownPartition, ObservationRefused, ReportRefused, ReportContradicts: nothing was taken."""
         catalog = self._backend.catalogs.active()
 
         def observation_of(report: Report, now: datetime) -> Observation:
@@ -32,6 +35,7 @@ class IntakeService:
             observation_of,
             by=body.scope or self._backend.who,
             followed=catalog.automation_assets,
+            told=in_trace(traceparent),
         )
         self._backend.wake(taken.channels)
         shown = TakenEvent.model_fields

@@ -56,8 +56,8 @@ class RequestService:
             changed = f"what it would make now cannot be told: {error.why}"
         return RequestDetail(**request_view(row).model_dump(), changed=changed)
 
-    def approve(self, request_id: int, body: ApproveRequest) -> RequestDecision:
-        """Raises NotFound, NotWhatWasShown (with the difference), RequestRefused."""
+    def approve(self, request_id: int, body: ApproveRequest, *, traceparent: str | None = None) -> RequestDecision:
+        """`traceparent`: of who approves. Raises NotFound, NotWhatWasShown (with the difference), RequestRefused."""
         shown = self.detail(request_id)
         if shown.state == "awaiting_input" and body.confirm_cells != shown.cells:
             raise _differs(
@@ -70,6 +70,7 @@ class RequestService:
                 RequestId(request_id),
                 revision=body.revision,
                 by=self._backend.who,
+                traceparent=traceparent,
             )
         except Undecidable as error:
             raise RequestRefused(
