@@ -19,7 +19,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import IO, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from partita.sdk.watching import TriggerFailed
 
@@ -43,6 +43,7 @@ _NO_FOR_GOOD = (
     "403 Forbidden",  # abfs
 )
 _PASSWORD = re.compile(r"^(\w+://[^/@:]*):[^/@]*@")
+_KIND = "credential_kind"
 _GS_RETRIES = "retry_limit_seconds"
 _GS_RETRY_S = 30
 """Google's client tries again for a quarter of an hour before it says that the store is away."""
@@ -93,12 +94,32 @@ def _file_system(url: str) -> tuple[Any, str]:
             fix='install "partita[lake]"',
         ) from None
     try:
-        made: tuple[Any, str] = fs.FileSystem.from_uri(url)
+        made: tuple[Any, str] = _azure_by_key(fs, url) or fs.FileSystem.from_uri(url)
     except (ValueError, NotImplementedError) as error:
         raise TriggerFailed(
             f"FileExists({url!r}): {error}", rule="a URL begins with s3://, gs:// or abfs://; else write a path"
         ) from None
     return made[0], made[1].rstrip("/")  # of a container alone Azure's ends so
+
+
+def _azure_by_key(fs: Any, url: str) -> tuple[Any, str] | None:
+    """An account of Azure whose key, or shared access signature, the environment has, where the URL names no other kind of
+    credentials: a URL cannot say either. All other kinds pyarrow finds by itself."""
+    parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query))
+    said = dict(part.partition("=")[::2] for part in os.environ.get("AZURE_STORAGE_CONNECTION_STRING", "").split(";"))
+    key = os.environ.get("AZURE_STORAGE_ACCOUNT_KEY") or said.get("AccountKey")
+    signature = os.environ.get("AZURE_STORAGE_SAS_TOKEN") or said.get("SharedAccessSignature")
+    if parts.scheme not in ("abfs", "abfss") or not parts.username or not (key or signature) or _KIND in options:
+        return None
+    secure = options.pop("enable_tls", "true") == "true"
+    schemes = {} if secure else {"blob_storage_scheme": "http", "dfs_storage_scheme": "http"}
+    given = {"account_key": key} if key else {"sas_token": signature}
+    try:
+        made = fs.AzureFileSystem(parts.username, **given, **schemes, **options)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    return made, f"{parts.hostname}{parts.path}"
 
 
 def _listed(file_system: Any, root: str, wildcards: Sequence[str]) -> list[str]:

@@ -272,6 +272,41 @@ def test_a_store_that_says_no_for_good_fails(url: str, name: str, status: int, m
             serving.join()
 
 
+@pytest.mark.parametrize(
+    ("variable", "given", "sent"),
+    [
+        ("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0", "SharedKey shop:"),
+        ("AZURE_STORAGE_CONNECTION_STRING", "AccountName=shop;AccountKey=c2VjcmV0", "SharedKey shop:"),
+        ("AZURE_STORAGE_SAS_TOKEN", "sv=2026-01-01&sig=abc", "sig=abc"),
+    ],
+)
+def test_a_store_of_azure_is_asked_with_what_the_environment_has(
+    variable: str, given: str, sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    class Recording(Refusing):
+        def do_GET(self) -> None:
+            asked.append(f"{self.headers['Authorization']} {self.path}")
+            super().do_GET()
+
+        do_HEAD = do_GET  # noqa: N815 - as the base class calls it
+
+    monkeypatch.setenv(variable, given)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Recording) as server:
+        serving = Thread(target=server.serve_forever)
+        serving.start()
+        here = f"127.0.0.1:{server.server_port}"
+        try:
+            with pytest.raises(OSError, match="Forbidden"):
+                looks.files(f"abfs://shop@landing/a/x.csv?{AZURE.format(host=here).partition('&')[2]}")
+        finally:
+            server.shutdown()
+            serving.join()
+    assert asked
+    assert all(sent in one for one in asked), asked
+
+
 def test_a_store_of_google_that_is_away_is_not_waited_for_by_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would try again for a quarter of an hour."""
     monkeypatch.setattr(looks, "_GS_RETRY_S", 1)
