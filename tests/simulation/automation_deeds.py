@@ -1,5 +1,5 @@
 """What people and the world do in the stories of automation: launch what fans out, pause consumers and catch up, tend the job,
-take keys away, let days pass.
+take keys away, activate other code, let days pass.
 """
 
 from __future__ import annotations
@@ -7,9 +7,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from tests.simulation.automation_house import EAGER, FILES, IDS, JOB
+from tests.simulation.automation_house import EAGER, FILES, IDS, JOB, bring_up
 from tests.simulation.deeds import Deeds
 from tests.simulation.faults import ProcessStore
+from tests.simulation.house import VERSIONS
+from tests.simulation.moves import Broken
 from tests.simulation.processes import unbroken_again
 
 from partita.assets import PartitaError
@@ -29,14 +31,14 @@ from partita.core.store.values_actions import EVERYTHING
 if TYPE_CHECKING:
     from tests.simulation.automation_story import AutomationStory
 
-_SELECTIONS = ("inbox+", "inbox+", "inbox+", "inbox", "parsed+", "summary", "first+", "nightly")
+_SELECTIONS = ("inbox+", "inbox+", "inbox+", "inbox", "parsed+", "summary", "first+", "nightly", "rates")
 _A_DAY_S = 86_400.0
 
 
 class AutomationDeeds(Deeds):
     def __init__(self, story: AutomationStory) -> None:
         super().__init__(story)
-        self.removals = self.days = self.catch_ups = 0
+        self.removals = self.days = self.catch_ups = self.deployments = 0
 
     @property
     def _own(self) -> AutomationStory:
@@ -71,7 +73,7 @@ class AutomationDeeds(Deeds):
         held = sorted(row["asset_id"] for row in self._story.watch.before["pause"])
         if not held or random.random() < 0.4:
             self.pauses += 1
-            some = [IDS[name] for name in random.sample(EAGER, 2)]
+            some = [IDS[name] for name in random.sample(sorted(EAGER), 2)]
             ids = random.choice([some, some, [EVERYTHING]])
             self._ask(f"pauses {ids}", lambda store: pause.pause(store, ids, who="ada", reason="broken", said={}))
             return
@@ -127,6 +129,19 @@ class AutomationDeeds(Deeds):
 
     def move(self) -> None:
         self._own.outside.move()
+
+    def deploy(self) -> None:
+        """Another version, or the same once more; the server of the old one may leave, and come back when it must."""
+        version = self._random.choice(VERSIONS)
+        served = self._random.choice([VERSIONS, VERSIONS, (version,)])
+        self.deployments += 1
+
+        def work(tx: Tx) -> None:
+            if problem := bring_up(tx, version):
+                raise Broken("what is sound becomes active", problem)
+
+        self._ask(f"activates {version}, and {served} are served", lambda store: store.run(work))
+        self._story.serve(*served)
 
     def age(self) -> None:
         """A day passes."""

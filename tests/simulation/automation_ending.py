@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from tests.simulation.automation_story import AutomationStory
 
 Row = dict[str, Any]
-_READS = {"first": ("pushed",), "second": ("first", "watched"), "thumb": ("parsed",)}
 _A_LOOK = timedelta(seconds=25)
 _BEHIND_S = 10.0
+_A_RUN = timedelta(seconds=60)
 
 
 def owed(story: AutomationStory, what: str) -> list[str]:
@@ -103,23 +103,52 @@ def _consumers(story: AutomationStory) -> list[str]:
     skipped = {(r["asset_id"], r["partition"]) for r in story.watch.before["automation_request"] if r["run_id"] is None}
     there = {row["key"] for row in story.watch.before["dynamic_key"] if row["ended"] is None}
     left = []
-    for name in EAGER:
+    for name, reads in EAGER.items():
         for partition in sorted(there) if name == "thumb" else PARTITIONS:
-            above = [cells.get((up, partition), {}) for up in _READS[name]]
+            above = [cells.get((up, partition), {}) for up in reads]
             if any(one.get("data_version") is None for one in above):
                 continue
             own = cells.get((name, partition), {})
             sums = [
-                (IDS[up], up, cell_hash(partition, one["data_version"]))
-                for up, one in zip(_READS[name], above, strict=True)
+                (IDS[up], up, cell_hash(partition, one["data_version"])) for up, one in zip(reads, above, strict=True)
             ]
             if own.get("data_version") is not None and own["consumed_digest"] % 2**64 == digest_of_inputs(sums):
                 continue
-            moved = max(history.moved.get((IDS[up], partition), 0) for up in _READS[name])
+            moved = max(history.moved.get((IDS[up], partition), 0) for up in reads)
             state, ended = history.tried.get((IDS[name], partition), ("", 0))
             without = state not in ("", "success") and ended > moved
             if not without and (IDS[name], partition) not in skipped:
                 left.append(f"{name} {partition} is not made of what is there (its last task: {state})")
+    return left
+
+
+def _versions(story: AutomationStory) -> list[str]:
+    """What follows its code was made with the code that is active, unless its last task, which ended later, did not make it."""
+    active = story.live.active().by_id[IDS["built"]].spec.fingerprint
+    history, left = _history(story), []
+    for (name, partition), cell in _cells(story).items():
+        if name != "built" or cell["data_version"] is None:
+            continue
+        code = story.memory.database.fingerprint.rows[cell["fingerprint_id"]]["text"]
+        if code == active:
+            continue
+        state, ended = history.tried.get((IDS[name], partition), ("", 0))
+        if state in ("", "success") or ended < history.activated:
+            left.append(f"built {partition} was made with {code}, and {active} is active")
+    return left
+
+
+def _rates(story: AutomationStory) -> list[str]:
+    """What goes by ticks was made since the last one, unless it failed since."""
+    now, cells, left = story.clock.now, _cells(story), []
+    tick = (now - _A_RUN).replace(second=0, microsecond=0)
+    tick = tick.replace(minute=tick.minute // 2 * 2)
+    for letter in PARTITIONS:
+        cell = cells.get(("rates", letter), {})
+        made, tried = cell.get("published_at"), cell.get("last_attempt_at")
+        failed = cell.get("last_outcome") in ("failed", "lost") and tried is not None and tried >= tick
+        if not failed and (made is None or made < tick):
+            left.append(f"rates {letter} was made at {made}, and a tick was at {tick}")
     return left
 
 
@@ -185,6 +214,8 @@ _OWED: dict[str, Callable[[AutomationStory], list[str]]] = {
     "callbacks": _callbacks,
     "news": _news,
     "consumers": _consumers,
+    "versions": _versions,
+    "rates": _rates,
     "collected": _collected,
     "freshness": _freshness,
     "rows": _rows,

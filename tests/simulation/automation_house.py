@@ -11,8 +11,8 @@ from datetime import date, datetime, timedelta
 from random import Random
 from typing import Any
 
-from tests.simulation.house import PARTITIONS
-from tests.unit.duties.duty_world import LOCATION, SNAPSHOT, START, Definitions
+from tests.simulation.house import PARTITIONS, VERSIONS
+from tests.unit.duties.duty_world import LOCATION, START, Definitions
 
 from partita.assets import (
     AllSpec,
@@ -29,24 +29,26 @@ from partita.assets import (
     asset_key,
     to_spec,
 )
-from partita.assets.specs import EagerSpec
+from partita.assets.specs import EagerSpec, canonical_json
 from partita.core.catalog import Catalog, CatalogInputs, StoredSnapshot
 from partita.core.catalog.dynamic import KeysAt
 from partita.core.changes.observed import Said, observations_of
-from partita.core.decide.evaluators import loaded
 from partita.core.decide.intake import Report
 from partita.core.decide.jobs import next_tick
 from partita.core.decide.observe import Observation
 from partita.core.duties.values_attempts import ResolvedInputs
-from partita.core.freshness import wanted_policies
+from partita.core.runtime.activate import activate
 from partita.core.store.memory import MemoryStore
-from partita.core.store.values import AssetId, RunId, Task, TaskCell
+from partita.core.store.port import Tx
+from partita.core.store.values import AssetId, RunId, SnapshotId, Task, TaskCell
 from partita.core.store.values_jobs import Job
 from partita.core.store.values_reports import ReportKey
+from partita.sdk import eager, on_cron
 
 FILES = Dynamic("files", cap=4)
 _LETTERS = to_spec(Static(*PARTITIONS))
 LAG_S = 45.0
+EVERY_TWO_MINUTES = "*/2 * * * *"
 
 
 def _asset(key: str, partitions: Any, *reads: tuple[str, Any], **more: Any) -> AssetSpec:
@@ -59,19 +61,49 @@ def _outside(key: str) -> AssetSpec:
     return AssetSpec(key=asset_key(key), kind="external", observed=True, partitions=_LETTERS, owner="team:ops")
 
 
-SPECS = (
-    _outside("pushed"),
-    _outside("watched"),
-    _asset("first", _LETTERS, ("pushed", IdentitySpec()), automation=EagerSpec()),
-    _asset("second", _LETTERS, ("first", IdentitySpec()), ("watched", IdentitySpec()), automation=EagerSpec()),
-    _asset("inbox", None),
-    _asset("parsed", to_spec(FILES), ("inbox", AllSpec())),
-    _asset("thumb", to_spec(FILES), ("parsed", IdentitySpec()), automation=EagerSpec()),
-    _asset("summary", None, ("parsed", AllSpec())),
-    _asset("nightly", _LETTERS, freshness=FreshnessSpec(max_lag_s=LAG_S, objective=0.999)),
-)
-IDS = {str(spec.key): AssetId(n) for n, spec in enumerate(SPECS, 1)}
-EAGER = ("first", "second", "thumb")
+def specs_of(version: str) -> tuple[AssetSpec, ...]:
+    """What a version defines. In the second one `second` and `built` are other code, and `calm` gathers for another while."""
+    first = version == VERSIONS[0]
+    return (
+        _outside("pushed"),
+        _outside("watched"),
+        _asset("first", _LETTERS, ("pushed", IdentitySpec()), automation=EagerSpec()),
+        _asset(
+            "second",
+            _LETTERS,
+            ("first", IdentitySpec()),
+            ("watched", IdentitySpec()),
+            automation=EagerSpec(),
+            fingerprint=f"second {version}",
+        ),
+        _asset("calm", _LETTERS, ("pushed", IdentitySpec()), automation=eager().debounced(20 if first else 5).spec),
+        _asset(
+            "built",
+            _LETTERS,
+            ("watched", IdentitySpec()),
+            automation=EagerSpec(),
+            on_code_change="rebuild",
+            fingerprint=f"built {version}",
+        ),
+        _asset("rates", _LETTERS, automation=on_cron(EVERY_TWO_MINUTES, "UTC").spec),
+        _asset("inbox", None),
+        _asset("parsed", to_spec(FILES), ("inbox", AllSpec())),
+        _asset("thumb", to_spec(FILES), ("parsed", IdentitySpec()), automation=EagerSpec()),
+        _asset("summary", None, ("parsed", AllSpec())),
+        _asset("nightly", _LETTERS, freshness=FreshnessSpec(max_lag_s=LAG_S, objective=0.999)),
+    )
+
+
+SPECS = {version: specs_of(version) for version in VERSIONS}
+IDS = {key: AssetId(n) for n, key in enumerate(sorted(str(spec.key) for spec in SPECS[VERSIONS[0]]), 1)}
+EAGER = {
+    "first": ("pushed",),
+    "second": ("first", "watched"),
+    "calm": ("pushed",),
+    "built": ("watched",),
+    "thumb": ("parsed",),
+}
+"""What follows -> what it reads."""
 TOLD_OF = ("first", "second", "parsed")
 
 LOOK = EvaluatorSpec(name="look", kind="observe", function="m:look", every_s=10.0, observes=asset_key("watched"))
@@ -91,42 +123,56 @@ JOB = Job(
     cron="* * * * *",
     tz="UTC",
 )
-_SNAPSHOT = Snapshot(
-    location="house",
-    modules=(ModuleSpec(name="m", ok=True),),
-    assets=SPECS,
-    steps=tuple(
-        StepSpec(id=str(one.key), assets=(one.key,), function="m:f") for one in SPECS if one.kind != "external"
-    ),
-    evaluators=EVALUATORS,
-)
+SNAPSHOTS = {
+    version: Snapshot(
+        location="house",
+        modules=(ModuleSpec(name="m", ok=True),),
+        assets=specs,
+        steps=tuple(
+            StepSpec(id=str(one.key), assets=(one.key,), function="m:f") for one in specs if one.kind != "external"
+        ),
+        evaluators=EVALUATORS,
+    )
+    for version, specs in SPECS.items()
+}
 
 
 class LiveCatalogs:
-    """The catalog of the one version, with the keys of dynamic schemes as they are, or as a run sees them."""
+    """The catalog of the version that is active, or that a run is pinned to, with the keys of dynamic schemes as they are, or as
+    the run sees them.
+    """
 
     def __init__(self, memory: MemoryStore) -> None:
         self._db = memory.database
-        stored = StoredSnapshot(LOCATION, "house", SNAPSHOT, "v1", _SNAPSHOT)
-        self._base = Catalog([stored], {asset_key(name): id for name, id in IDS.items()})
-        self._views: dict[tuple[int, tuple[str, ...]], Catalog] = {}
+        ids = {asset_key(name): id for name, id in IDS.items()}
+        self._bases = {
+            SnapshotId(n): Catalog([StoredSnapshot(LOCATION, "house", SnapshotId(n), version, snapshot)], ids)
+            for n, (version, snapshot) in enumerate(SNAPSHOTS.items(), 1)
+        }
+        self._views: dict[tuple[int, int, tuple[str, ...]], Catalog] = {}
 
     def active(self) -> Catalog:
-        return self._at(self._db.dynamic_revision.rows[1]["revision"])
+        return self._at(self._active(), self._db.dynamic_revision.rows[1]["revision"])
 
     def of_run(self, run_id: RunId, /) -> Catalog:
-        return self._at(self._db.run.rows[run_id]["keys_revision"])
+        return self.of_run_at(run_id, self._db.run.rows[run_id]["keys_revision"])
 
     def of_run_at(self, run_id: RunId, keys_revision: int, /) -> Catalog:
-        return self._at(keys_revision)
+        pins = [row["snapshot_id"] for row in self._db.run_pin if row["run_id"] == run_id]
+        return self._at(pins[0] if pins else self._active(), keys_revision)
 
-    def _at(self, revision: int) -> Catalog:
+    def _active(self) -> SnapshotId:
+        snapshot: SnapshotId = self._db.location.rows[LOCATION]["active_snapshot_id"]
+        return snapshot
+
+    def _at(self, snapshot: SnapshotId, revision: int) -> Catalog:
         lives = [row for row in self._db.dynamic_key if row["revision"] <= revision]
         there = [row for row in lives if row["ended"] is None or row["ended"] > revision]
         keys = tuple(row["key"] for row in sorted(there, key=lambda row: (row["revision"], row["place"])))
-        if (revision, keys) not in self._views:
-            self._views[revision, keys] = self._base.with_keys(KeysAt(revision, {FILES.name: keys}))
-        return self._views[revision, keys]
+        if (snapshot, revision, keys) not in self._views:
+            view = self._bases[snapshot].with_keys(KeysAt(revision, {FILES.name: keys}))
+            self._views[snapshot, revision, keys] = view
+        return self._views[snapshot, revision, keys]
 
 
 class LiveDefinitions(Definitions):
@@ -141,18 +187,19 @@ class LiveDefinitions(Definitions):
 
 
 def settle_in(memory: MemoryStore) -> None:
-    """The rows of the location, its assets, evaluators, job and policy."""
+    """The first version is active, and there is a job."""
     with memory.begin() as tx:
         assert tx.put_location("house") == LOCATION
-        tx.put_snapshot(LOCATION, "v1", body=b"", effective=b"", kept=())
-        for name, asset_id in IDS.items():
-            assert tx.define_assets(LOCATION, SNAPSHOT, [name]) == {name: asset_id}
-        tx.activate_snapshot(LOCATION, SNAPSHOT)
-        _, here = tx.read_news(None, (), (), 0)
-        rows = loaded(EVALUATORS, [], snapshot_id=SNAPSHOT, broken=(), now=tx.now(), position=here)
-        tx.put_evaluators(LOCATION, rows)
-        tx.set_freshness(*wanted_policies(SPECS, {asset_key(name): id for name, id in IDS.items()}))
+        for version, snapshot in SNAPSHOTS.items():
+            tx.put_snapshot(LOCATION, version, body=b"", effective=canonical_json(snapshot), kept=())
+        assert bring_up(tx, VERSIONS[0]) == "", "the house is sound"
+        assert {row["key"]: row["id"] for row in memory.database.asset} == IDS
         tx.insert_job(replace(JOB, next_at=next_tick(JOB, tx.now())))
+
+
+def bring_up(tx: Tx, version: str) -> str:
+    """This version becomes the active one; the problem, when it may not."""
+    return activate(tx, "house", SNAPSHOTS[version], version, b"").problem
 
 
 # ------------------------------------------------------------------------------------------------- outside

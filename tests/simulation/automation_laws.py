@@ -15,10 +15,11 @@ from tests.simulation.moves_of_keys import KEYS
 from tests.simulation.moves_of_retention import RETENTION, nothing_goes
 from tests.simulation.moves_of_ticks import TICKS
 from tests.simulation.seen import History, Law, Seen
+from tests.unit.duties.duty_world import START
 
 _OF_OTHERS = ("every request has an owner", "no event is lost or doubled", "a cursor moves with what was asked for",
               "a request is launched once", "cells are changed by hand when nobody makes them")  # fmt: skip
-_READS = {IDS["first"]: (IDS["pushed"],), IDS["second"]: (IDS["first"], IDS["watched"]), IDS["thumb"]: (IDS["parsed"],)}
+_FOLLOWING = ("eager", "resume", "rebuild", "clock")
 
 
 @dataclass
@@ -29,6 +30,10 @@ class AutomationHistory(History):
     outside: Outside = field(default_factory=lambda: None)  # type: ignore[assignment]
     commits: int = 0
     latest: datetime | None = None
+    activated: int = 0
+    """When other code became active last."""
+    heeded: set[tuple[str, datetime]] = field(default_factory=set)
+    """Partition of `rates` and the tick at which it was asked for."""
     set_back: bool = False
     """Whether the clock ever was: what had been late then has not been yet."""
     moved: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -57,6 +62,9 @@ def _remember(before: Tables, after: Tables, seen: Seen) -> None:
     history.commits += 1
     history.set_back = history.set_back or (history.latest is not None and seen.now < history.latest)
     history.latest = seen.now
+    if after["location"] is not before["location"]:
+        active = [[row["active_snapshot_id"] for row in tables["location"]] for tables in (before, after)]
+        history.activated = history.activated if active[0] == active[1] else history.commits
     if after["cell"] is not before["cell"]:
         were = {(row["asset_id"], row["partition"]): row["data_version"] for row in before["cell"]}
         for row in after["cell"]:
@@ -89,13 +97,38 @@ def _followed(before: Tables, after: Tables, seen: Seen) -> None:
     if after["run"] is before["run"]:
         return
     for run in _new(before, after, "run"):
-        if run["cause"]["kind"] not in ("eager", "resume"):
+        if run["cause"]["kind"] not in _FOLLOWING:
             continue
         tasks = {row["id"] for row in after["task"] if row["run_id"] == run["id"] and row["kind"] == "step"}
         cells = {(row["asset_id"], row["partition"]) for row in after["task_cell"] if row["task_id"] in tasks}
         cells |= {(row["asset_id"], row["partition"]) for row in after["cell_cause"] if row["run_id"] == run["id"]}
         asked = {(r["asset_id"], r["partition"]) for r in after["automation_request"] if r["run_id"] == run["id"]}
         assert cells == asked, f"run {run['id']} makes {cells}, and {asked} were asked for"
+
+
+def _ticked_once(before: Tables, after: Tables, seen: Seen) -> None:
+    """At a tick a partition is asked for once, and at none before the first."""
+    history = seen.history
+    assert isinstance(history, AutomationHistory)
+    if seen.by.undoing or after["automation_request"] is before["automation_request"]:
+        return
+    clocks = {row["id"] for row in _new(before, after, "run") if row["cause"]["kind"] == "clock"}
+    tick = seen.now.replace(minute=seen.now.minute // 2 * 2, second=0, microsecond=0)
+    for row in after["automation_request"]:
+        if row["asset_id"] == IDS["rates"] and row["run_id"] in clocks:
+            assert (row["partition"], tick) not in history.heeded, f"{row['partition']} was asked for at {tick} before"
+            assert tick > START, f"{row['partition']} is asked for, and there was no tick yet"
+            history.heeded.add((row["partition"], tick))
+
+
+def _gathered(before: Tables, after: Tables, seen: Seen) -> None:
+    """What is debounced is asked for when its clock says so, and by nobody who follows at once."""
+    if seen.by.undoing or after["run"] is before["run"]:
+        return
+    at_once = {row["id"] for row in _new(before, after, "run") if row["cause"]["kind"] == "eager"}
+    early = [r for r in after["automation_request"] if r["asset_id"] == IDS["calm"] and r["run_id"] in at_once]
+    replanned = {row["id"] for row in after["run"] if row["cause"].get("run")}
+    assert not [one for one in early if one["run_id"] not in replanned], f"{early} were not gathered"
 
 
 def _reported(before: Tables, after: Tables, seen: Seen) -> None:
@@ -165,6 +198,8 @@ def _new(before: Tables, after: Tables, table: str) -> list[Row]:
 FEEDS: dict[str, Law] = {
     "what happened is remembered": _remember,
     "automation asks once for a state": _followed,
+    "a tick is heeded once": _ticked_once,
+    "what is debounced is gathered": _gathered,
     "a report counts once": _reported,
     "what is observed is news once": _observed,
     "a key is asked for once": _by_key,

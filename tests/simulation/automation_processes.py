@@ -18,7 +18,7 @@ from tests.simulation.processes import Around, Process, WorkerProcess
 from tests.simulation.schedulers import SchedulerProcess
 from tests.simulation.triggerers import TriggererProcess
 
-from partita.core.automation import run_automation, run_clocks, run_fan_outs, run_new_keys, run_replans
+from partita.core.automation import run_automation, run_clocks, run_fan_outs, run_new_keys, run_rebuilds, run_replans
 from partita.core.automation.asked import planned
 from partita.core.automation.evaluating import Begun, Broke, Came
 from partita.core.automation.jobs import tags_of_job
@@ -64,6 +64,7 @@ class PlanningScheduler(SchedulerProcess):
             Duty("clocks", lambda: told(run_clocks(store, catalogs)), FLOOR_S, (CLOCKS,)),
             Duty("jobs", lambda: told(run_jobs(store, self._plan)), FLOOR_S),
             Duty("replan", lambda: told(run_replans(store, catalogs)), FLOOR_S, woken),
+            Duty("rebuild", lambda: told(run_rebuilds(store, catalogs)), FLOOR_S, woken),
             Duty("freshness", lambda: told(look_at_freshness(store, catalogs)), FLOOR_S, (FRESHNESS, Channel.EVENT), gap_s=2.0),
             Duty("forget_reports", lambda: forget_reports(store), 60.0),
             Duty("retain", self._retain, 30.0),

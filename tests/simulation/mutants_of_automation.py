@@ -10,7 +10,7 @@ from typing import Any
 from tests.simulation.mutant import Patch, mutant
 
 from partita.core.automation import catch_up as catch_up_duty
-from partita.core.automation import evaluating, fan_out, handing
+from partita.core.automation import clocks, evaluating, fan_out, follow, handing, rebuild, view
 from partita.core.decide import dynamic as dynamic_decider
 from partita.core.decide import jobs as jobs_decider
 from partita.core.decide import observe as observe_decider
@@ -22,6 +22,7 @@ from partita.core.duties import jobs as jobs_duty
 from partita.core.duties import observe as observe_duty
 from partita.core.freshness import looking
 from partita.core.retention import duty as retention_duty
+from partita.core.runtime import activate as activation
 from partita.core.store.memory.store import MemoryTx
 from partita.core.store.values_alerts import AlertKind
 from partita.core.store.values_freshness import FreshState
@@ -287,6 +288,41 @@ def _(patch: Patch) -> None:
     right = MemoryTx._over
     kinds = {AlertKind.LATE.value, AlertKind.SLO_BURN.value}
     patch.setattr(MemoryTx, "_over", lambda tx, row: row["kind"] not in kinds and right(tx, row))
+
+
+# ---------------------------------------------------------------------------------------------- conditions, other code
+
+
+@mutant("code that goes back is no change", theme="deployments")
+def _(patch: Patch) -> None:
+    patch.setattr(view.StepView, "replaced", lambda self, cell: "")
+
+
+@mutant("what tasks of other code are at overlooked", theme="deployments")
+def _(patch: Patch) -> None:
+    right = rebuild._made_otherwise
+
+    def published_only(visit: Any, asset: Any) -> Any:
+        with patch.context() as inner:
+            inner.setattr(MemoryTx, "open_owners", lambda tx, cells: {})
+            return right(visit, asset)
+
+    patch.setattr(rebuild, "_made_otherwise", published_only)
+
+
+@mutant("code that changed asks nobody", theme="deployments")
+def _(patch: Patch) -> None:
+    patch.setattr(activation, "changed_rebuilds", lambda *args: [])
+
+
+@mutant("clock not moved on", theme="ticks")
+def _(patch: Patch) -> None:
+    patch.setattr(clocks, "next_look", lambda *args: None)
+
+
+@mutant("what is debounced follows at once", theme="feeds")
+def _(patch: Patch) -> None:
+    patch.setattr(follow, "_at_once", lambda visit, steps: steps)
 
 
 # ---------------------------------------------------------------------------------------------- retention

@@ -14,7 +14,6 @@ from typing import Any
 from tests.simulation.faults import unbroken
 from tests.simulation.house import ASSETS, PARTITIONS
 from tests.simulation.processes import Around, Process
-from tests.unit.duties.duty_world import PIN
 
 from partita.core.automation.evaluating import Begun, Broke, Came, begin, conclude
 from partita.core.decide.waits import Broken, Fired
@@ -105,7 +104,9 @@ class TriggererProcess(Process):
                 around.say(self.name, f"{begun.evaluator.name} ends: {end}")
                 self.hub.wake(unbroken(partial(conclude, self.store, around.catalogs, begun, end)).channels)
         running = list(self._evaluating)
-        for begun in unbroken(lambda: begin(self.store, around.catalogs, self._id, [PIN], 2, running=running)):
+        for begun in unbroken(
+            lambda: begin(self.store, around.catalogs, self._id, around.served(), 2, running=running)
+        ):
             self._evaluating[begun.evaluator.id] = (begun, around.seconds + self._takes_s(begun))
 
     def _takes_s(self, begun: Begun) -> float:

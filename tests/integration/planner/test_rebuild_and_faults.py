@@ -145,6 +145,39 @@ def test_a_rebuild_waits_for_an_upstream_that_is_under_way(asset_of: Any) -> Non
     assert run_rebuilds(stage.store, stage).requested == 1
 
 
+def test_code_that_goes_back_to_what_it_was_is_made_again_each_time(stage: Stage, asset_of: Any) -> None:
+    """A deployment that is taken back, and comes again: what was asked for once with this code holds that of the other."""
+    stage.define(pair(asset_of, "rebuild"))
+    stage.request("*")
+    stage.settle()
+    for code in ("2", "1", "2", "1"):
+        stage.attempts = []
+        stage.define(pair(asset_of, "rebuild", code=code))
+        stage.settle()
+        assert made(stage, "mart") == [f"2024-01-0{day}" for day in range(1, 5)], code
+
+
+def test_what_a_task_of_the_version_before_publishes_later_is_made_again(asset_of: Any) -> None:
+    clock = [datetime(2024, 2, 1, tzinfo=UTC)]
+    stage = Stage(MemoryStore(lambda: clock[0]))
+    for code in ("1", "2"):
+        stage.define(pair(asset_of, "rebuild", code=code))
+        stage.request("*")
+        stage.settle()
+    stage.define(pair(asset_of, "rebuild", code="1"))
+    stage.request("mart", ("all",), partitions="2024-01-02")
+    running = stage.start()
+    stage.define(pair(asset_of, "rebuild", code="2"))  # as everything was made: but one task will publish the other
+    found = stage.rebuild()
+    assert (found.requested, found.waiting) == (0, 2), "of either activation"
+    stage.end(running)
+    clock[0] += timedelta(seconds=6)
+    assert stage.rebuild().requested == 1
+    stage.attempts = []
+    stage.settle()
+    assert made(stage, "mart") == ["2024-01-02"]
+
+
 # ------------------------------------------------------------------ faults
 
 

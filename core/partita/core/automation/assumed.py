@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal, get_args
 
-from partita.core.automation.judge import World
+from partita.core.automation.view import World
 from partita.core.store.values import AssetId, CellFact, CellRef, Fence
 
 State = Literal["missing", "made", "updated", "failed", "in_progress"]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from partita.core.automation.judge import Judged, Verdict, judge, upstream_of_cell
+from partita.core.automation.judge import Judged, Verdict, judge
 from partita.core.automation.reading import Candidate
+from partita.core.automation.view import upstream_of_cell
 from partita.core.store.values import CellRef
 
 

@@ -11,9 +11,10 @@ from datetime import datetime
 
 from partita.assets import AssetKey, CellSpec, DepSpec, NodeSpec
 from partita.assets.conditions import nodes_of
-from partita.core.automation.judge import Consumer, World, condition_of_step, upstream_of_cell
+from partita.core.automation.judge import condition_of_step
 from partita.core.automation.timing import StepTimes
 from partita.core.automation.values import deciding, subject_of
+from partita.core.automation.view import Consumer, World, upstream_of_cell
 from partita.core.catalog import Catalog, CatalogAsset, StepKey, resolve_inputs
 from partita.core.catalog.names import names_of
 from partita.core.duties.values_attempts import ResolvedInputs

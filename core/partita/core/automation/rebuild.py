@@ -1,7 +1,8 @@
 """The rebuild duty: assets that say `on_code_change="rebuild"` follow their own code, too.
 
 The activation of a version puts one todo row for each such asset whose code or dependencies are other ones (`changed_rebuilds`);
-here the published cells that were made otherwise are asked for as by an eager asset, under the same limit, once per state. All
+here the published cells that were made otherwise are asked for as by an eager asset, under the same limit, once per state; what
+tasks of the version before are at is looked at again when they have ended. All
 other assets keep their history as it is: automation never makes it again (DESIGN section 5).
 """
 
@@ -17,7 +18,6 @@ import numpy as np
 from partita.assets import AssetSpec
 from partita.core.automation.again import until_decided
 from partita.core.automation.faults import read_set_aside
-from partita.core.automation.judge import differs
 from partita.core.automation.values import (
     ActiveCatalog,
     Automated,
@@ -25,6 +25,7 @@ from partita.core.automation.values import (
     deciding,
     subject_of,
 )
+from partita.core.automation.view import differs
 from partita.core.automation.visit import Visit, ask
 from partita.core.catalog import CatalogAsset, StepKey
 from partita.core.catalog.edges import Bools
@@ -98,18 +99,22 @@ def _rebuild(tx: Tx, catalogs: ActiveCatalog, limits: Limits, before: Mapping[Ce
 
 
 def _made_otherwise(visit: Visit, asset: CatalogAsset) -> Bools:
-    """The published partitions that were made with other code or other dependencies."""
+    """The published partitions that were made with other code or other dependencies, and those that a task is at: it may be
+    pinned to the version before, and publish what that makes."""
     space = visit.catalog.space(asset.key, visit.now)
     names = names_of(space)
     refs = [CellRef(asset.id, names.key(at)) for at in range(space.size)]
-    facts = visit.tx.read_cells(refs)
+    facts, owners = visit.tx.read_cells(refs), visit.tx.open_owners(refs)
     spec = asset.spec
     return np.array(
         [
-            fact is not None
-            and fact.data_version is not None
-            and (differs(fact.fingerprint, spec.fingerprint) or differs(fact.dependency_hash, spec.dependency_hash))
-            for fact in map(facts.get, refs)
+            ref in owners
+            or (
+                (fact := facts.get(ref)) is not None
+                and fact.data_version is not None
+                and (differs(fact.fingerprint, spec.fingerprint) or differs(fact.dependency_hash, spec.dependency_hash))
+            )
+            for ref in refs
         ],
         dtype=np.bool_,
     )

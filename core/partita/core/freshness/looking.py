@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from partita.core.automation.judge import upstream_of_cell
 from partita.core.automation.values import ActiveCatalog
+from partita.core.automation.view import upstream_of_cell
 from partita.core.catalog import Catalog, resolve_inputs
 from partita.core.decide.burn import budget_s, burning, late_s, next_change
 from partita.core.decide.freshness import Span
