@@ -15,6 +15,7 @@ from partita.core.automation import run_asked
 from partita.core.automation.evaluating import Broke, Came, begin, conclude
 from partita.core.decide.evaluators import loaded
 from partita.core.store.values_waits import TriggererId
+from partita.ui.api.services.health import SYMPTOMS
 
 Partita = Callable[..., tuple[int, str, str]]
 DAYS = Daily("2013-01-01", end="2013-01-11")
@@ -57,6 +58,19 @@ def listed(client: httpx.Client, name: str) -> Any:
 def sql(shop: Any, statement: str) -> None:
     with psycopg.connect(shop.url, autocommit=True) as connection:
         connection.execute(statement.encode())
+
+
+def test_home_says_that_no_triggerer_runs_where_functions_want_one(shop: Any, client: httpx.Client) -> None:
+    """S-039: also long after the last one died, when it is no longer listed."""
+
+    def told() -> list[str]:
+        needs = ok(client.get("/api/v1/summary"))["needs_me"]
+        return [one["text"] for one in needs if one["text"].startswith("triggerer")]
+
+    assert told() == [f"triggerer triggerer is down: {SYMPTOMS['triggerer']}"]
+    for one in ok(client.get("/api/v1/evaluators"))["evaluators"]:
+        ok(client.post(f"/api/v1/evaluators/{one['id']}/pause", json={"reason": "not now"}))
+    assert told() == [], "nothing is evaluated, and nothing waits"
 
 
 def test_what_each_came_to_is_shown_with_its_requests(shop: Any, client: httpx.Client) -> None:

@@ -250,6 +250,9 @@ def test_what_no_triggerer_means_is_said() -> None:
     dead = {"kind": "triggerer", "name": "t1", "silent_s": 30.0, "last_seen_at": AT}
     (need, *_) = needs([], [one for one in components([dead], [], pulse_at=AT, now=AT) if one.kind == "triggerer"], {})
     assert need.text == f"triggerer t1 is late: {SYMPTOMS['triggerer']}"
+    forgotten = components([dead | {"silent_s": 9_000.0}], [], pulse_at=AT, now=AT, triggerer_wanted=True)
+    assert [(one.name, one.state) for one in forgotten if one.kind == "triggerer"] == [("triggerer", "down")]
+    assert "triggerer" not in {one.kind for one in components([], [], pulse_at=AT, now=AT)}, "nothing waits for one"
     both = components([dead | {"silent_s": 70.0}, dead | {"name": "t2", "silent_s": 1.0}], [], pulse_at=AT, now=AT)
     told = {one.name: one.symptom for one in both if one.kind == "triggerer"}
     assert told == {"t1": "it ended; another triggerer has what it watched", "t2": None}

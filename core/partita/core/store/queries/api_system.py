@@ -68,6 +68,12 @@ WORKERS = text("""
     FROM worker w WHERE w.state <> 'gone' ORDER BY w.id
 """)
 DUTIES = text("SELECT d.name, d.holder, d.last_ran_at, d.last_ms, d.failures, d.last_error FROM duty d ORDER BY d.name")
+# Whether there is work that only triggerers do: something outside to look at (no person is asked, no cell of ours), or a function
+# to evaluate.
+TRIGGERER_WANTED = text("""
+    SELECT EXISTS (SELECT FROM wait w WHERE w.state = 'open' AND NOT w.asks AND w.asset_id IS NULL)
+        OR EXISTS (SELECT FROM evaluator e WHERE e.paused_at IS NULL AND e.retired_at IS NULL) AS wanted
+""")
 PULSE = text("SELECT p.last_ok FROM db_pulse p WHERE p.id = 1")
 
 # Events commit out of order of their ids. Below the oldest running transaction nothing can come any more, so (xid, id) order is

@@ -38,9 +38,14 @@ _FAILING_SHOWN = 20
 
 
 def components(
-    processes: Sequence[Row], servers: Sequence[Row], *, pulse_at: datetime | None, now: datetime
+    processes: Sequence[Row],
+    servers: Sequence[Row],
+    *,
+    pulse_at: datetime | None,
+    now: datetime,
+    triggerer_wanted: bool = False,
 ) -> list[ComponentView]:
-    """All components with their state; kinds that must be there and are not come as down."""
+    """All components with their state; kinds that must be there and are not come as down, a triggerer where it has work."""
     found = [
         _component(row["kind"], row["name"], _by_silence(float(row["silent_s"])), row["last_seen_at"])
         for row in processes
@@ -55,7 +60,8 @@ def components(
         for one in found
     ]
     present = {one.kind for one in found}
-    found += [_component(kind, kind, "down", None) for kind in _ALWAYS if kind not in present]
+    wanted = (*_ALWAYS, "triggerer") if triggerer_wanted else _ALWAYS
+    found += [_component(kind, kind, "down", None) for kind in wanted if kind not in present]
     late = pulse_at is not None and now - pulse_at > _PULSE_LATE
     # The pulse is set by schedulers: while none lives it says nothing about the database, which has just answered.
     scheduled = any(one.kind == "scheduler" and one.state == "ok" for one in found)

@@ -154,11 +154,13 @@ class SystemService:
 
     def _components(self, reader: Reader) -> list[ComponentView]:
         pulse = one(reader, sql.PULSE)
+        work = one(reader, sql.TRIGGERER_WANTED)
         return components(
             rows(reader, sql.COMPONENTS),
             rows(reader, sql.CODE_SERVERS),
             pulse_at=pulse["last_ok"] if pulse is not None else None,
             now=now(reader),
+            triggerer_wanted=work is not None and work["wanted"],
         )
 
 
