@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
-from tests.simulation.moves import Broken
 from tests.simulation.story import Story
 from tests.simulation.telling import tell_any
+from tests.simulation.watching import Broken
 
 _AT_ONCE = 20
 

@@ -11,8 +11,8 @@ from tests.simulation.automation_house import EAGER, FILES, IDS, JOB, bring_up
 from tests.simulation.deeds import Deeds
 from tests.simulation.faults import ProcessStore
 from tests.simulation.house import VERSIONS
-from tests.simulation.moves import Broken
 from tests.simulation.processes import unbroken_again
+from tests.simulation.watching import Broken
 
 from partita.assets import PartitaError
 from partita.core.automation.asked import planned

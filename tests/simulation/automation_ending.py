@@ -10,7 +10,7 @@ from tests.simulation.automation_house import EAGER, IDS
 from tests.simulation.automation_laws import AutomationHistory
 from tests.simulation.ending import still_to_do
 from tests.simulation.house import PARTITIONS
-from tests.simulation.moves import Broken
+from tests.simulation.watching import Broken
 
 from partita.assets.digest import cell_hash, digest_of_inputs
 

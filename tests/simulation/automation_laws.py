@@ -10,11 +10,12 @@ from datetime import datetime
 
 from tests.simulation.automation_house import IDS, TOLD_OF, Outside
 from tests.simulation.invariants import TERMINAL, Row, Tables
-from tests.simulation.moves import MOVES, THE_LAWS, Laws
+from tests.simulation.moves import MOVES, THE_LAWS
 from tests.simulation.moves_of_keys import KEYS
 from tests.simulation.moves_of_retention import RETENTION, nothing_goes
 from tests.simulation.moves_of_ticks import TICKS
 from tests.simulation.seen import History, Law, Seen
+from tests.simulation.watching import Laws
 from tests.unit.duties.duty_world import START
 
 _OF_OTHERS = ("every request has an owner", "no event is lost or doubled", "a cursor moves with what was asked for",

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 from tests.simulation.automation_house import FILES, IDS, Outside, observation_of
 from tests.simulation.crashing import Crash
 from tests.simulation.faults import unbroken
-from tests.simulation.moves import Broken
 from tests.simulation.processes import Around, Process, WorkerProcess
 from tests.simulation.schedulers import SchedulerProcess
 from tests.simulation.triggerers import TriggererProcess
+from tests.simulation.watching import Broken
 
 from partita.core.automation import run_automation, run_clocks, run_fan_outs, run_new_keys, run_rebuilds, run_replans
 from partita.core.automation.asked import planned

@@ -24,10 +24,10 @@ from tests.simulation.automation_processes import (
 )
 from tests.simulation.deeds import LANES
 from tests.simulation.house import VERSIONS
-from tests.simulation.moves import Broken
 from tests.simulation.people import PersonProcess
 from tests.simulation.seen import History
 from tests.simulation.story import Story, told
+from tests.simulation.watching import Broken
 
 from partita.core.automation.evaluating import Begun, Broke, Came
 from partita.core.duties.evaluators import evaluate_now

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.simulation.brute_force import brute_end, brute_verdict
-from tests.simulation.moves import Broken
 from tests.simulation.moves_of_alerts import over_and_open
 from tests.simulation.seen import History
+from tests.simulation.watching import Broken
 
 _SEEN_WITHIN_S = 5  # what time alone makes due is looked for every second
 Tables = Mapping[str, Sequence[dict[str, Any]]]

@@ -13,7 +13,7 @@ from random import Random
 from typing import TypeVar
 
 from tests.simulation.crashing import Counting, Crash
-from tests.simulation.moves import Broken, Watch
+from tests.simulation.watching import Broken, Watch
 
 from partita.core.store.memory import MemoryStore
 from partita.core.store.memory.tables import Undo

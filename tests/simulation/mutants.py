@@ -19,10 +19,10 @@ from tests.simulation import mutants_of_alerts as of_alerts
 from tests.simulation import mutants_of_automation as of_automation
 from tests.simulation import mutants_of_leases as of_leases
 from tests.simulation import mutants_of_waits as of_waits
-from tests.simulation.moves import Broken
 from tests.simulation.mutant import MUTANTS, SHOWN_BY, Patch, mutant
 from tests.simulation.story import tell
 from tests.simulation.telling import tell_any
+from tests.simulation.watching import Broken
 
 from partita.core.decide import deadlines as deadlines_decider
 from partita.core.decide import finish as finish_decider

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from tests.simulation.faults import Hub, Network, ProcessStore, Site, unbroken
 from tests.simulation.house import QUEUES
-from tests.simulation.moves import RENEW_S, Watch
+from tests.simulation.watching import RENEW_S, Watch
 from tests.unit.duties.duty_world import Definitions, no_log, plan_of, report, step
 
 from partita.assets.queues import ALL_QUEUES, DEFAULT_QUEUE

@@ -7,8 +7,8 @@ from functools import partial
 
 from tests.simulation.faults import unbroken
 from tests.simulation.house import ROUTING
-from tests.simulation.moves import VERSION_GRACE_S
 from tests.simulation.processes import Around, Process
+from tests.simulation.watching import VERSION_GRACE_S
 
 from partita.core.alerts import Matchers, deliver, raise_alerts, watch_alerts
 from partita.core.automation import run_asked

@@ -20,7 +20,7 @@ from tests.simulation.deeds import CAPS, LANES, POOLS, Deeds
 from tests.simulation.ending import check_end, still_to_do
 from tests.simulation.faults import Network, Site
 from tests.simulation.house import ASSETS, CATALOGS, GPU, VERSIONS, settle_in
-from tests.simulation.moves import THE_LAWS, Broken, Watch
+from tests.simulation.moves import THE_LAWS
 from tests.simulation.people import PersonProcess
 from tests.simulation.processes import (
     Around,
@@ -34,6 +34,7 @@ from tests.simulation.schedulers import SchedulerProcess, ShortHanded
 from tests.simulation.seen import History
 from tests.simulation.triggerers import TriggererProcess, answer_of, evaluate_once_more
 from tests.simulation.troubles import Troubles
+from tests.simulation.watching import Broken, Watch
 from tests.unit.duties.duty_world import LOCATION, Clock, Definitions
 
 from partita.assets.queues import ALL_QUEUES

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tests.simulation.faults import ProcessStore, unbroken
-from tests.simulation.moves import Broken
 from tests.simulation.processes import WorkerProcess, send
 from tests.simulation.triggerers import late_events
+from tests.simulation.watching import Broken
 
 from partita.core.automation.evaluating import conclude
 from partita.core.duties.finish import publish_part
