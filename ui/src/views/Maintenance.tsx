@@ -106,7 +106,7 @@ function Begin({ onClose }: { onClose: () => void }) {
   if (shown)
     return (
       <Confirm
-        label={`Hold messages about ${plural(shown.assets.length, "asset")} back`}
+        label={`Hold ${asked.selection === "*" ? "all messages" : `messages about ${plural(shown.assets.length, "asset")}`} back`}
         sentence={shown.sentence}
         keep="Hold nothing back"
         danger

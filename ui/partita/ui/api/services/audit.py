@@ -56,8 +56,6 @@ def undo_command(action: str, audit_id: int, detail: Mapping[str, Any]) -> str |
         return f"partita undo {audit_id}"
     if action in ("alert_ack", "alert_snooze"):
         return f"partita alerts reopen {' '.join(str(one) for one in detail['alerts'])}"
-    if action == "maintenance":
-        return f"partita alerts maintenance --end {detail['maintenance']}"
     if action == "pause":
         return f"partita resume {'--all' if detail['selection'] == 'everything' else repr(detail['selection'])}"
     return None
