@@ -87,9 +87,10 @@ def test_the_stories_meet_what_they_are_about() -> None:
         assert met[what] > 0, what
 
 
-# Every twelfth in the quick tests; `make mutants` and `make prove` take them all.
+# Every twelfth in the quick tests, those that few stories catch already; `make mutants` and `make prove` take them all.
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.prove] if place % 12 else []) for place, name in enumerate(MUTANTS)]
+    "name",
+    [pytest.param(name, marks=[] if place % 12 == 7 else [pytest.mark.prove]) for place, name in enumerate(MUTANTS)],
 )
 def test_a_broken_duty_is_noticed(name: str) -> None:
     """The stories are sharp (DESIGN section 8); `make mutants` prints the table."""
