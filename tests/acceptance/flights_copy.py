@@ -43,8 +43,8 @@ def edit(deployment: Deployed, name: str, change: Callable[[str], str]) -> None:
     file.write_text(after)
 
 
-def reload(deployment: Deployed) -> None:
-    deployment.run("locations", "reload", "flights", "--yes", ok=(0, 1))
+def reload(deployment: Deployed, *, loads: bool = True) -> None:
+    deployment.run("locations", "reload", "flights", "--yes", ok=(0,) if loads else (1,))
 
 
 def reformatted(text: str) -> str:

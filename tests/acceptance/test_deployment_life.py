@@ -38,7 +38,7 @@ def test_a_broken_module_breaks_only_itself(deployment: Deployed, breakage: str,
     materialize(deployment, "raw/airlines", "--mode", "all")
     good = (deployment.folder / RAW).read_text()
     edit(deployment, RAW, broken_by(breakage))
-    reload(deployment)
+    reload(deployment, loads=False)
     flights = location(deployment, "flights")
     broken = {module["name"]: module["error"] for module in flights["modules"] if not module["ok"]}
     assert complaint in broken["flights_location.raw"]

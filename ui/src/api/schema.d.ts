@@ -4956,9 +4956,14 @@ export interface components {
         };
         /**
          * ReloadView
-         * @description A reload was asked for; the new version becomes active when it has loaded.
+         * @description A reload was asked for; the new version becomes active when it has loaded. `broken`: the modules that do not load, each
+         *     with its error, and under the name of the location what is not one module's.
          */
         ReloadView: {
+            /** Broken */
+            broken?: {
+                [key: string]: string;
+            };
             /** Location */
             location: string;
             /** Requested */

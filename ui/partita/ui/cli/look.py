@@ -263,8 +263,10 @@ def reload_location(
         told = asyncio.run(system.reload(name, wait_s=_RELOAD_S))
         if as_json:
             output.value(told)
-            return
-        output.say(f"{name}: {told.text}")
-        for one in system.locations():
-            if one.name == name:
-                _say_problems(one, output)
+        else:
+            output.say(f"{name}: {told.text}")
+            for one in system.locations():
+                if one.name == name:
+                    _say_problems(one, output)
+    if told.broken:
+        raise typer.Exit(1)

@@ -44,11 +44,13 @@ class LocationView(Model):
 
 
 class ReloadView(Model):
-    """A reload was asked for; the new version becomes active when it has loaded."""
+    """A reload was asked for; the new version becomes active when it has loaded. `broken`: the modules that do not load, each
+    with its error, and under the name of the location what is not one module's."""
 
     location: str
     requested: bool
     text: str
+    broken: dict[str, str] = Field(default_factory=dict)
 
 
 class HolderView(Model):

@@ -107,7 +107,8 @@ class SystemService:
         task.add_done_callback(self._reloads.discard)
         done, _ = await asyncio.wait([task], timeout=wait_s)
         if task in done:
-            return ReloadView(location=name, requested=True, text=reloaded_text(task.result()))
+            broken = dict(task.result())
+            return ReloadView(location=name, requested=True, text=reloaded_text(broken), broken=broken)
         return ReloadView(location=name, requested=True, text="still loading; the location's page shows the outcome")
 
     # ------------------------------------------------------------------ processes, home
