@@ -32,6 +32,7 @@ from .faulty import (
 )
 
 LEASE_S = 4.0
+LIVE = "SELECT count(*) FROM worker WHERE state = 'live'"
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +139,12 @@ def _children(server: psutil.Process) -> list[psutil.Process]:
 
 def test_logs_that_cannot_be_written_end_no_attempt(deployment: Deployed) -> None:
     """A disk that is full for files of more than some size: the kernel refuses the write, and the attempt goes on."""
-    workers = [psutil.Process(pid) for (pid,) in deployment.query("SELECT pid FROM worker WHERE state = 'live'")]
+    workers = [
+        psutil.Process(process.pid)
+        for process in deployment.processes.values()
+        if "worker" in psutil.Process(process.pid).cmdline()
+    ]
+    deployment.wait("one is live", lambda: deployment.query(LIVE) != [(0,)])
     for worker in workers:
         worker.rlimit(psutil.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
     run_id = launch(deployment, "talkative")
@@ -153,7 +159,7 @@ def test_logs_that_cannot_be_written_end_no_attempt(deployment: Deployed) -> Non
             "the fault took effect: the log has what there was room for, in whole lines"
         )
         assert usage["log_lines_lost"] > 100
-        assert file.read_text().splitlines()[0].startswith("[0,")
+        assert file.read_text().splitlines()[1].startswith("[0,"), "the first line of the file is the trace"
     said = deployment.run("logs", "--task", str(first_task(deployment, run_id)))
     assert "lines of this log were lost: it could not be written (File too large)" in said
     assert "File too large" in deployment.log.read_text()
