@@ -289,6 +289,50 @@ def test_a_forced_request_for_a_running_cell_is_forced_again(stage: Any, asset_o
     assert stage.work() == 1
 
 
+def test_what_reads_what_the_same_request_makes_comes_after_it(stage: Any, asset_of: Any) -> None:
+    """An older task that has not started makes it of what is there: of what this request makes it is made once more."""
+    stage.define([asset_of("a"), asset_of("b", None, {"a": (None, None)}), asset_of("c", None, {"b": (None, None)})])
+    stage.request("*")
+    stage.work()
+    stage.request("c", ("all",))
+    stage.version = lambda key, partition: "v2"
+    second = stage.request("*", ("all",))
+    assert (second.joined, second.waiting) == (0, 1)
+    running = stage.start()
+    stage.end([one for one in running if one.task.step == "c"])
+    found = stage.replan()
+    assert (found.requested, found.waiting) == (0, 1)
+    stage.end([one for one in running if one.task.step == "a"])
+    of_b = stage.start()
+    assert stage.replan().waiting == 1
+    stage.end(of_b)
+    assert stage.replan().requested == 1
+    stage.work()
+    assert [key for key, _ in stage.attempts] == ["a", "b", "c", "c", "a", "b", "c"]
+    assert stage.request("*") is None
+
+
+def test_what_waits_is_waited_for_by_what_reads_it(stage: Any, asset_of: Any) -> None:
+    """Both b and c were joined: c comes after the b that is made again, and is made once."""
+    stage.define([asset_of("a"), asset_of("b", None, {"a": (None, None)}), asset_of("c", None, {"b": (None, None)})])
+    stage.request("*")
+    stage.work()
+    stage.request("b, c", ("all",))
+    stage.version = lambda key, partition: "v2"
+    second = stage.request("*", ("all",))
+    assert (second.joined, second.waiting) == (0, 2)
+    running = stage.start()
+    stage.end([one for one in running if one.task.step == "b"])
+    stage.end(stage.start())
+    found = stage.replan()
+    assert (found.requested, found.waiting) == (0, 2)
+    stage.end([one for one in running if one.task.step == "a"])
+    assert stage.replan().requested == 2
+    stage.work()
+    assert [key for key, _ in stage.attempts] == ["a", "b", "c", "b", "c", "a", "b", "c"]
+    assert stage.request("*") is None
+
+
 def test_a_replan_that_waits_holds_up_no_other(stage: Any, asset_of: Any) -> None:
     """The first run's cells wait for an upstream that runs; the second run's used to stand behind them, in a hot loop."""
     stage.define([asset_of("a"), asset_of("b", None, {"a": (None, None)}, automation=EAGER), asset_of("x")])

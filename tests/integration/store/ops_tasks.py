@@ -26,7 +26,7 @@ from partita.core.store.values_moves import MOVES
 
 def lock_tasks(w: World) -> Op:
     ids = [*w.tasks(), TaskId(10**9)]
-    return lambda tx: tx.lock_tasks(ids)
+    return lambda tx: (tx.lock_tasks(ids), tx.runs_of_tasks(ids))
 
 
 def lock_dependents(w: World) -> Op:

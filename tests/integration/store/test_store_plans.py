@@ -37,8 +37,9 @@ _OPEN |= {
     "ACTIVE_OF_EVALUATOR",
     "FORGET_GONE_VERSIONS",
 }
-# Of activations, which compare all definitions with all that is known of them (ADR 10): a row per asset, and per rename.
-_DEFINITIONS = {"READ_ASSETS", "FORMER_KEYS"}
+# Of activations, which compare all definitions with all that is known of them (ADR 10): a row per asset, and per rename. Of
+# retention, which asks now and then what sensors and callbacks have not been told of: a row per function.
+_DEFINITIONS = {"READ_ASSETS", "FORMER_KEYS", "UNREAD"}
 
 
 def _statements() -> dict[str, Statement]:

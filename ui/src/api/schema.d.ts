@@ -4961,7 +4961,7 @@ export interface components {
          */
         ReloadView: {
             /** Broken */
-            broken?: {
+            broken: {
                 [key: string]: string;
             };
             /** Location */

@@ -2,7 +2,8 @@
 
 The cell is asked for again only when the request's mode still wants it: the attempt that it waited for may have read all
 that the request was about. A request that was cancelled meanwhile asks for nothing. What an eager request waited for goes
-by the eager rule again. A run whose cells cannot be planned again is set aside; the others go on.
+by the eager rule again. What is to be made of cells that the same request makes, or has planned again, waits until these are
+there. A run whose cells cannot be planned again is set aside; the others go on.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import numpy as np
 from partita.assets import AssetKey
 from partita.core.automation.again import until_decided
 from partita.core.automation.faults import read_set_aside
+from partita.core.automation.reading import is_apart
 from partita.core.automation.values import EVENTS, ActiveCatalog, Automated, Undecidable, deciding
 from partita.core.automation.visit import Asked, Visit, ask
-from partita.core.catalog import Catalog, StepKey
+from partita.core.catalog import Catalog, CatalogAsset, StepKey
 from partita.core.catalog.edges import Bools
+from partita.core.catalog.names import names_of
 from partita.core.cells.pages import block_of
 from partita.core.cells.status import Statuses
 from partita.core.cells.values import CellBlock, CellDetail, CellRow, OpenCell
@@ -113,6 +116,9 @@ def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> Asked:
     }
     if run.cause.get("kind") in ("eager", "rebuild"):
         return _by_eager_rule(visit, cells, {**cause, "kind": run.cause["kind"]})
+    cells = _in_turn(visit, run, cells)
+    if not cells:
+        return Asked()
     targets = Targets(cells, tuple(run.request.get("mode", DEFAULT_MODE)))
     statuses = Statuses(catalog, TxCells(tx, needed_cells(catalog, now, cells)), now)
     decided = decide(catalog, statuses, targets)
@@ -129,6 +135,67 @@ def _again(visit: Visit, run: Run, events: Sequence[TodoEvent]) -> Asked:
     plan = assemble(catalog, request, decided.choices, decided.blocked)
     launch = to_launch(plan, catalog, cause=cause, lane=run.lane, max_active=run.max_active)
     return Asked(plan.cell_count, 0, (launch_in(tx, launch),))
+
+
+def _in_turn(visit: Visit, run: Run, cells: Mapping[AssetKey, Bools]) -> dict[AssetKey, Bools]:
+    """Those that read nothing that the request of `run` still makes; the others are in `visit.waits` afterwards."""
+    catalog, now = visit.catalog, visit.now
+    open_above = _made_for(visit, run, cells)
+    left = dict(cells)
+    for step, members in catalog.steps.items():
+        asked = [asset for asset in members if asset.key in cells and open_above]
+        behind = {asset.key: _behind(catalog, now, asset, cells[asset.key], open_above) for asset in asked}
+        if behind and not is_apart(catalog, step):  # made together, they wait together
+            together = np.logical_or.reduce(list(behind.values()))
+            behind = {key: np.logical_and(together, cells[key]) for key in behind}
+        for asset in asked:
+            late = behind[asset.key]
+            left[asset.key] = np.logical_and(cells[asset.key], ~late)
+            open_above[asset.key] = np.logical_or(open_above.get(asset.key, False), late)  # others may read it
+            names = names_of(catalog.space(asset.key, now))
+            refs = [CellRef(asset.id, names.key(at)) for at in np.flatnonzero(late).tolist()]
+            visit.waits.update((ref, ref) for ref in refs)
+    return {key: mask for key, mask in left.items() if mask.any()}
+
+
+def _made_for(visit: Visit, run: Run, cells: Mapping[AssetKey, Bools]) -> dict[AssetKey, Bools]:
+    """Of what these cells read: what open tasks of the run, or of one that plans for it again, make."""
+    catalog, now = visit.catalog, visit.now
+    read = [ref for refs in needed_cells(catalog, now, cells).values() for ref in refs]
+    owners = visit.tx.open_owners(sorted(read))
+    if not owners:
+        return {}
+    runs = visit.tx.runs_of_tasks(sorted(set(owners.values())))
+    found = visit.tx.read_runs(sorted(set(runs.values())))
+    own = {one.id for one in found if run.id in (one.id, one.cause.get("run"))}
+    marked: dict[AssetKey, Bools] = {}
+    for ref, owner in owners.items():
+        asset = catalog.by_id.get(ref.asset_id)
+        if asset is None or runs.get(owner) not in own:
+            continue
+        space = catalog.space(asset.key, now)
+        at = space.find(ref.partition)
+        if at is not None:
+            marked.setdefault(asset.key, np.zeros(space.size, dtype=np.bool_))[at] = True
+    return marked
+
+
+def _behind(
+    catalog: Catalog, now: datetime, asset: CatalogAsset, wanted: Bools, open_above: Mapping[AssetKey, Bools]
+) -> Bools:
+    """Which of the wanted partitions read something open, or one of themselves that does."""
+    late = np.zeros_like(wanted)
+    while True:
+        found = late.copy()
+        for one in asset.inputs:
+            above = open_above.get(one.upstream)
+            if one.upstream == asset.key:
+                above = late if above is None else np.logical_or(above, late)
+            if above is not None and not one.external:
+                found |= np.logical_and(wanted, catalog.edge(asset.key, one, now).any(above))
+        if np.array_equal(found, late):
+            return late
+        late = found
 
 
 def _by_eager_rule(visit: Visit, cells: Mapping[AssetKey, Bools], cause: Mapping[str, object]) -> Asked:

@@ -1,9 +1,9 @@
 """Launching a plan: a run, its tasks, edges and cells, all in one transaction or not at all.
 
 One owner per cell: a cell that a non-terminal task of another run owns is taken out of the new task. If that task has not
-started, this request joins it; if it runs (or would not make what this request asks for), the request waits and is planned
-again when it ends. In both cases a gate that depends on the owner stands in for the cell in the new run, so that the run's
-state and its dependents follow what becomes of it.
+started, this request joins it; if it runs (or would not make what this request asks for, or not of what the request makes
+above it), the request waits and is planned again when it ends. In both cases a gate that depends on the owner stands in for
+the cell in the new run, so that the run's state and its dependents follow what becomes of it.
 
 The order of locks: owners of cells first (inserting ownership waits for launches that claim the same cells), then the owning
 tasks in id order. A launch that has to try again starts a new transaction: it never claims cells while it holds tasks.
@@ -265,13 +265,21 @@ def _causes(
     owners: Mapping[TaskId, Task],
     unsure: AbstractSet[CellRef],
 ) -> list[CellCause]:
-    return [
-        CellCause(cell.cell, owner.id, run_id, waits=_waits(part.source, cell, owner, unsure))
-        for part in placed
-        for cell in part.source.cells
-        if cell.cell in taken
-        for owner in (owners[taken[cell.cell]],)
-    ]
+    causes: list[CellCause] = []
+    moved: list[bool] = []
+    """Of each task whether the request makes cells of it, or has them planned again."""
+    for part in placed if taken else ():
+        # What this very request makes above is not there yet when the owner starts.
+        above = part.source.rule != "always" and any(moved[index] for index in part.source.upstream)
+        joined = [
+            CellCause(cell.cell, owner.id, run_id, waits=above or _waits(part.source, cell, owner, unsure))
+            for cell in part.source.cells
+            if cell.cell in taken
+            for owner in (owners[taken[cell.cell]],)
+        ]
+        moved.append(bool(part.cells) or any(one.waits for one in joined) or (part.source.kind == "gate" and above))
+        causes += joined
+    return causes
 
 
 def _unsure_owned(tx: Tx, launches: Sequence[Launch], taken: Mapping[CellRef, TaskId]) -> frozenset[CellRef]:

@@ -155,6 +155,9 @@ class Tx(
         """Deletes and returns the causes with `waits` of these owners (to be re-planned at their end)."""
 
     # -- tasks
+    def runs_of_tasks(self, ids: Sequence[TaskId]) -> dict[TaskId, RunId]:
+        """The run of each; unknown ids are left out. No lock."""
+
     def lock_tasks(self, ids: Sequence[TaskId]) -> list[Task]:
         """Waits; in id order; unknown ids are left out."""
 

@@ -52,6 +52,11 @@ def _place(row: Row) -> tuple[Any, ...]:
 
 
 class TasksPart(MemoryPart):
+    def runs_of_tasks(self, ids: Sequence[TaskId]) -> dict[TaskId, RunId]:
+        return {
+            task_id: row["run_id"] for task_id in sorted(set(ids)) if (row := self._db.task.get(task_id)) is not None
+        }
+
     def lock_tasks(self, ids: Sequence[TaskId]) -> list[Task]:
         return [task_of(row) for task_id in sorted(set(ids)) if (row := self._db.task.get(task_id)) is not None]
 

@@ -30,6 +30,8 @@ from partita.core.store.values import (
 from partita.core.store.values_moves import refused_move
 
 # FOR NO KEY UPDATE everywhere: no statement changes a key, and the weaker lock does not meet those of foreign keys.
+RUNS_OF_TASKS = text("SELECT id, run_id FROM task WHERE id = ANY(CAST(:ids AS bigint[]))")
+
 LOCK_TASKS = text(f"""
     SELECT {TASK_COLUMNS} FROM task t WHERE t.id = ANY(CAST(:ids AS bigint[])) ORDER BY t.id FOR NO KEY UPDATE
 """)
@@ -204,6 +206,9 @@ _CELL_STATES = {state.value: state for state in CellState}
 class TasksPart(PostgresPart):
     def lock_tasks(self, ids: Sequence[TaskId]) -> list[Task]:
         return self._tasks(LOCK_TASKS, ids=sorted(set(ids)))
+
+    def runs_of_tasks(self, ids: Sequence[TaskId]) -> dict[TaskId, RunId]:
+        return {row[0]: row[1] for row in self._rows(RUNS_OF_TASKS, ids=sorted(set(ids)))}
 
     def lock_dependents(self, ids: Sequence[TaskId], *, closure: bool) -> list[Task]:
         return self._tasks(LOCK_ALL_BELOW if closure else LOCK_DOWNSTREAM, ids=sorted(set(ids)))

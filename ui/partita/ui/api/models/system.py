@@ -50,7 +50,7 @@ class ReloadView(Model):
     location: str
     requested: bool
     text: str
-    broken: dict[str, str] = Field(default_factory=dict)
+    broken: dict[str, str]
 
 
 class HolderView(Model):

@@ -109,7 +109,9 @@ class SystemService:
         if task in done:
             broken = dict(task.result())
             return ReloadView(location=name, requested=True, text=reloaded_text(broken), broken=broken)
-        return ReloadView(location=name, requested=True, text="still loading; the location's page shows the outcome")
+        return ReloadView(
+            location=name, requested=True, text="still loading; the location's page shows the outcome", broken={}
+        )
 
     # ------------------------------------------------------------------ processes, home
 
