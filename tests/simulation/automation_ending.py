@@ -6,12 +6,14 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from tests.simulation.automation_house import EAGER, IDS
+from tests.simulation.automation_house import EAGER, IDS, WINDOWS
 from tests.simulation.automation_laws import AutomationHistory
 from tests.simulation.ending import still_to_do
 from tests.simulation.house import PARTITIONS
 from tests.simulation.watching import Broken
+from tests.unit.duties.duty_world import START
 
+from partita.assets import space_of
 from partita.assets.digest import cell_hash, digest_of_inputs
 
 if TYPE_CHECKING:
@@ -122,6 +124,20 @@ def _consumers(story: AutomationStory) -> list[str]:
     return left
 
 
+def _windows(story: AutomationStory) -> list[str]:
+    """Each window that closed was made, unless its last task failed or somebody did without."""
+    history, cells = _history(story), _cells(story)
+    skipped = {(r["asset_id"], r["partition"]) for r in story.watch.before["automation_request"] if r["run_id"] is None}
+    closed = space_of(WINDOWS, min(story.clock.now, START + timedelta(minutes=2)))
+    left = []
+    for partition in closed.keys(closed.all()):
+        made = cells.get(("windows", partition), {}).get("data_version") is not None
+        state, _ = history.tried.get((IDS["windows"], partition), ("", 0))
+        if not made and state in ("", "success") and (IDS["windows"], partition) not in skipped:
+            left.append(f"window {partition} was not made (its last task: {state})")
+    return left
+
+
 def _versions(story: AutomationStory) -> list[str]:
     """What follows its code was made with the code that is active, unless its last task, which ended later, did not make it."""
     active = story.live.active().by_id[IDS["built"]].spec.fingerprint
@@ -214,6 +230,7 @@ _OWED: dict[str, Callable[[AutomationStory], list[str]]] = {
     "callbacks": _callbacks,
     "news": _news,
     "consumers": _consumers,
+    "windows": _windows,
     "versions": _versions,
     "rates": _rates,
     "collected": _collected,

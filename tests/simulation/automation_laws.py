@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tests.simulation.automation_house import IDS, TOLD_OF, Outside
+from tests.simulation.automation_house import IDS, PACE, TOLD_OF, Outside
 from tests.simulation.invariants import TERMINAL, Row, Tables
 from tests.simulation.moves import MOVES, THE_LAWS
 from tests.simulation.moves_of_keys import KEYS
@@ -196,7 +196,17 @@ def _new(before: Tables, after: Tables, table: str) -> list[Row]:
     return [row for row in after[table] if row["id"] not in known]
 
 
+def _paced(before: Tables, after: Tables, seen: Seen) -> None:
+    """What time asks for at once is the newest window and no more of the past than the pace; more is a backfill."""
+    for run in _new(before, after, "run"):
+        if run["backfill_id"] is None and run["cause"]["kind"] == "clock":
+            tasks = {row["id"] for row in after["task"] if row["run_id"] == run["id"]}
+            own = [one for one in after["task_cell"] if one["task_id"] in tasks and one["asset_id"] == IDS["windows"]]
+            assert len(own) <= PACE + 1, f"run {run['id']} makes {len(own)} windows at once"
+
+
 FEEDS: dict[str, Law] = {
+    "the past goes at its pace": _paced,
     "what happened is remembered": _remember,
     "automation asks once for a state": _followed,
     "a tick is heeded once": _ticked_once,

@@ -158,6 +158,7 @@ _OWED = {
     "callbacks": "a callback is told of every end",
     "news": "a sensor is told of every publication",
     "consumers": "consumers follow",
+    "windows": "each window that closed is made",
     "versions": "what follows its code is made with the code that is active",
     "rates": "a tick that has come is heeded",
     "collected": "what collects is made of all that was found",

@@ -10,7 +10,7 @@ from typing import Any
 from tests.simulation.mutant import Patch, mutant
 
 from partita.core.automation import catch_up as catch_up_duty
-from partita.core.automation import clocks, evaluating, fan_out, follow, handing, rebuild, view
+from partita.core.automation import clocks, evaluating, fan_out, follow, handing, pacing, rebuild, view, visit
 from partita.core.decide import dynamic as dynamic_decider
 from partita.core.decide import jobs as jobs_decider
 from partita.core.decide import observe as observe_decider
@@ -291,6 +291,21 @@ def _(patch: Patch) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- conditions, other code
+
+
+@mutant("past asked for at once", theme="pauses")
+def _(patch: Patch) -> None:
+    patch.setattr(visit, "portions", lambda catalog, asking, now: [pacing.Portion(tuple(asking))])
+
+
+@mutant("past that is paced is lost", theme="pauses")
+def _(patch: Patch) -> None:
+    right = pacing.portions
+
+    def without_past(*args: Any) -> Any:
+        return [one for one in right(*args) if one.pace is None]
+
+    patch.setattr(visit, "portions", without_past)
 
 
 @mutant("code that goes back is no change", theme="deployments")
