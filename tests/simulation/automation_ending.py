@@ -118,7 +118,7 @@ def _consumers(story: AutomationStory) -> list[str]:
                 continue
             moved = max(history.moved.get((IDS[up], partition), 0) for up in reads)
             state, ended = history.tried.get((IDS[name], partition), ("", 0))
-            without = state not in ("", "success") and ended > moved
+            without = state not in ("", "success", "removed") and ended > moved
             if not without and (IDS[name], partition) not in skipped:
                 left.append(f"{name} {partition} is not made of what is there (its last task: {state})")
     return left
@@ -139,19 +139,23 @@ def _windows(story: AutomationStory) -> list[str]:
 
 
 def _versions(story: AutomationStory) -> list[str]:
-    """What follows its code was made with the code that is active, unless its last task, which ended later, did not make it."""
-    active = story.live.active().by_id[IDS["built"]].spec.fingerprint
-    history, left = _history(story), []
+    """What follows its code was made with the code that is active, unless its last task was to do that, and did not make it."""
+    base = story.live.active().by_id[IDS["built"]]
+    tasks, left = story.watch.before["task"], []
     for (name, partition), cell in _cells(story).items():
         if name != "built" or cell["data_version"] is None:
             continue
         code = story.memory.database.fingerprint.rows[cell["fingerprint_id"]]["text"]
-        if code == active:
-            continue
-        state, ended = history.tried.get((IDS[name], partition), ("", 0))
-        if state in ("", "success") or ended < history.activated:
-            left.append(f"built {partition} was made with {code}, and {active} is active")
+        own = {row["task_id"] for row in story.watch.before["task_cell"] if _is(row, "built", partition)}
+        last = max((row for row in tasks if row["id"] in own), key=lambda row: row["id"])
+        tried = last["snapshot_id"] == base.snapshot_id and last["state"] not in ("success", "removed")
+        if code != base.spec.fingerprint and not tried:
+            left.append(f"built {partition} was made with {code}, and {base.spec.fingerprint} is active")
     return left
+
+
+def _is(row: Row, name: str, partition: str) -> bool:
+    return (row["asset_id"], row["partition"]) == (IDS[name], partition)
 
 
 def _rates(story: AutomationStory) -> list[str]:

@@ -31,8 +31,6 @@ class AutomationHistory(History):
     outside: Outside = field(default_factory=lambda: None)  # type: ignore[assignment]
     commits: int = 0
     latest: datetime | None = None
-    activated: int = 0
-    """When other code became active last."""
     heeded: set[tuple[str, datetime]] = field(default_factory=set)
     """Partition of `rates` and the tick at which it was asked for."""
     set_back: bool = False
@@ -63,9 +61,6 @@ def _remember(before: Tables, after: Tables, seen: Seen) -> None:
     history.commits += 1
     history.set_back = history.set_back or (history.latest is not None and seen.now < history.latest)
     history.latest = seen.now
-    if after["location"] is not before["location"]:
-        active = [[row["active_snapshot_id"] for row in tables["location"]] for tables in (before, after)]
-        history.activated = history.activated if active[0] == active[1] else history.commits
     if after["cell"] is not before["cell"]:
         were = {(row["asset_id"], row["partition"]): row["data_version"] for row in before["cell"]}
         for row in after["cell"]:

@@ -33,12 +33,29 @@ def _gone(before: Tables, after: Tables, table: str) -> set[Any]:
 
 
 def nothing_goes(before: Tables, after: Tables, seen: Seen) -> None:
-    """Nobody but retention deletes history. (What was not durable is another matter.)"""
+    """Nobody but retention deletes history. (What was not durable is another matter.) But a request is withdrawn with the tasks
+    that were to make what it asked for, when these are removed."""
     if seen.by.undoing:
         return
     for table in _KEY:
         gone = _gone(before, after, table)
+        if gone and table == "automation_request":
+            gone -= _withdrawn(before, after)
         assert not gone, f"{table} {sorted(gone)[:3]}"
+
+
+def _withdrawn(before: Tables, after: Tables) -> set[Any]:
+    were = {row["id"]: row["state"] for row in before["task"]}
+    removed = {
+        row["id"]: row["run_id"]
+        for row in after["task"]
+        if row["state"] in ("removed", "upstream_failed") and row["state"] != were.get(row["id"])
+    }
+    cells = {
+        (removed[r["task_id"]], r["asset_id"], r["partition"]) for r in after["task_cell"] if r["task_id"] in removed
+    }
+    own = (row for row in before["automation_request"] if (row["run_id"], row["asset_id"], row["partition"]) in cells)
+    return {_KEY["automation_request"](row) for row in own}
 
 
 def _in_files(before: Tables, after: Tables, seen: Seen) -> None:

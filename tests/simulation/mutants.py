@@ -279,7 +279,7 @@ def _(patch: Patch) -> None:
 
 @mutant("removed and not planned again", theme="versions")
 def _(patch: Patch) -> None:
-    patch.setattr(stranded_duty, "_asked_again", lambda tx, one, ended: [])
+    patch.setattr(stranded_duty, "_asked_again", lambda one, unmade: [])
 
 
 @mutant("deadline told again")

@@ -325,6 +325,11 @@ def _(patch: Patch) -> None:
     patch.setattr(rebuild, "_made_otherwise", published_only)
 
 
+@mutant("request stays when its task is removed", theme="deployments")
+def _(patch: Patch) -> None:
+    patch.setattr(MemoryTx, "withdraw_requests", lambda tx, run_id, cells: None)
+
+
 @mutant("code that changed asks nobody", theme="deployments")
 def _(patch: Patch) -> None:
     patch.setattr(activation, "changed_rebuilds", lambda *args: [])

@@ -29,7 +29,6 @@ TABLES = (
     "pool_slot", "worker", "attempt", "event", "event_todo", "audit", "deadline", "code_server", "snapshot", "version_gone",
     "wait", "pause", "kept_cell", "alert_signal", "alert", "notice", "notice_item", "evaluator", "evaluation", "asked",
     "fan_out", "dynamic_key", "job", "report", "automation_request", "freshness", "late_span", "archive_day",
-    "location",
 )  # fmt: skip
 RENEW_S = LEASE_S / 5
 VERSION_GRACE_S = 10.0

@@ -58,9 +58,17 @@ def todo(w: World) -> Op:
 
 def automation(w: World) -> Op:
     verdict = w.one([None, ["eager()", True, [["ready", True]]]])
-    requests = [AutomationRequest(cell, w.one([1, U64]), None, {"kind": "eager"}, verdict) for cell in w.cells()]
+    runs = [None, RunId(1), RunId(2)]
+    requests = [AutomationRequest(cell, w.one([1, U64]), w.one(runs), {"kind": "eager"}, verdict) for cell in w.cells()]
     states = {cell: w.one([1, U64]) for cell in w.cells()}
-    return w.op([lambda tx: tx.insert_automation_requests(requests), lambda tx: tx.known_requests(states)])
+    withdrawn = w.cells()
+    return w.op(
+        [
+            lambda tx: tx.insert_automation_requests(requests),
+            lambda tx: tx.known_requests(states),
+            lambda tx: tx.withdraw_requests(RunId(1), withdrawn),
+        ]
+    )
 
 
 def held_requests(w: World) -> Op:

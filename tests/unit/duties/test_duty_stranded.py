@@ -16,7 +16,7 @@ from partita.core.duties.stranded import give_up_versions
 from partita.core.duties.values import LaunchTask, LaunchWait
 from partita.core.duties.values_attempts import Deferral
 from partita.core.duties.waits import register_triggerer, watch
-from partita.core.store.values import AttemptOutcome, SnapshotId
+from partita.core.store.values import AssetId, AttemptOutcome, AutomationRequest, CellRef, RunId, SnapshotId
 from partita.core.store.values_waits import TriggererId
 
 GRACE_S = 600.0
@@ -44,6 +44,22 @@ def wait(world: World, seconds: int) -> None:
 
 def replans(world: World) -> set[tuple[int, str]]:
     return {(row["asset_id"], row["partition"]) for row in world.rows("event_todo") if row["consumer"] == "replan"}
+
+
+def test_what_automation_asked_for_may_be_asked_for_again(two_versions: World) -> None:
+    """The same state of the inputs: nobody made what it asked for. What another run was to make stays asked for."""
+    world = two_versions
+    run = world.launch(step(1, partitions=["a", "b"]), step(2, 0, partitions=["a"]))
+    cells = [CellRef(AssetId(1), "a"), CellRef(AssetId(1), "b"), CellRef(AssetId(2), "a")]
+    other = RunId(run.run_id + 1)
+    with world.memory.begin() as tx:
+        tx.insert_automation_requests([AutomationRequest(cell, 7, run.run_id, {}) for cell in cells])
+        tx.insert_automation_requests([AutomationRequest(cells[0], 8, other, {})])
+    wait(world, 640)
+    assert give_up_versions(world.store, grace_s=GRACE_S).replanned == 3
+    with world.memory.begin() as tx:
+        assert tx.known_requests(dict.fromkeys(cells, 7)) == set()
+        assert tx.known_requests({cells[0]: 8}) == {cells[0]}
 
 
 def test_after_the_grace_they_are_removed_and_the_request_is_planned_again(two_versions: World) -> None:

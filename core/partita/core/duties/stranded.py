@@ -12,7 +12,7 @@ from partita.core.duties.channels import Channel
 from partita.core.duties.consequences import Move, follow, write
 from partita.core.duties.values import REPLAN
 from partita.core.store.port import Store, Tx
-from partita.core.store.values import CellState, NewEvent, Task, TaskState
+from partita.core.store.values import CellState, NewEvent, Task, TaskCell, TaskState
 from partita.core.store.values_definitions import Stranded
 
 _LOOKED_AT = 100
@@ -52,26 +52,33 @@ def _give_up(tx: Tx, grace_s: float) -> GivenUp:
     moves: list[Move] = [(task, update) for task in tasks if (update := remove(task, one, now)) is not None]
     settlement = follow(tx, moves, whole=True, now=now)
     ended = [task for task, update in (*moves, *settlement.updates) if update.state in _UNMADE]
-    events = _asked_again(tx, one, ended)
+    unmade = _unmade(tx, one, ended)
+    events = _asked_again(one, unmade)
+    # What automation asked for is not made by this run: the same state of its inputs may ask again, now or later.
+    tx.withdraw_requests(one.run_id, [own.cell for own in unmade])
     written = write(tx, moves, settlement, events=events)
     tx.audit("scheduler", "version_gone", {"run": one.run_id, "location": one.location, "version": one.version})
     channels = tuple(sorted({*written.channels(), Channel.EVENT, Channel.TODO}))
     return GivenUp(len(moves), len(events), more=len(given_up) > 1, channels=channels)
 
 
-def _asked_again(tx: Tx, one: Stranded, ended: list[Task]) -> list[NewEvent]:
-    """The request's cells that were not made, with those that ended below them: work for the duty that plans again."""
+def _unmade(tx: Tx, one: Stranded, ended: list[Task]) -> list[TaskCell]:
+    """The cells of the run that were not made, with those that ended below them."""
     own = [task.id for task in ended if task.run_id == one.run_id and task.kind == "step"]
+    return [cell for cell in tx.task_cells(own) if cell.state is CellState.PENDING]
+
+
+def _asked_again(one: Stranded, unmade: list[TaskCell]) -> list[NewEvent]:
+    """Work for the duty that plans again."""
     return [
         NewEvent(
             "plan",
-            asset_id=cell.cell.asset_id,
-            partition=cell.cell.partition,
+            asset_id=own.cell.asset_id,
+            partition=own.cell.partition,
             run_id=one.run_id,
-            task_id=cell.task_id,
+            task_id=own.task_id,
             body={"version_gone": one.version},
             for_consumers=(REPLAN,),
         )
-        for cell in tx.task_cells(own)
-        if cell.state is CellState.PENDING
+        for own in unmade
     ]

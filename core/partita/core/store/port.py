@@ -368,6 +368,9 @@ class Tx(
     def known_requests(self, states: Mapping[CellRef, int]) -> set[CellRef]:
         """Of these cells with the state of their inputs: those that were requested (or rejected) for it before."""
 
+    def withdraw_requests(self, run_id: RunId, cells: Collection[CellRef]) -> None:
+        """As if this run had not been requested for these cells: it made none of them, and their states may ask again."""
+
     def open_owners(self, cells: Sequence[CellRef]) -> dict[CellRef, TaskId]:
         """Of the cells that a non-terminal task owns: the owner. No lock."""
 

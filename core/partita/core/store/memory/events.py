@@ -8,7 +8,7 @@ from datetime import datetime
 from partita.core.store.encode import as_stored
 from partita.core.store.memory.base import MemoryPart
 from partita.core.store.memory.tables import Row
-from partita.core.store.values import AutomationRequest, CellRef, NewEvent, TaskId, TodoEvent
+from partita.core.store.values import AutomationRequest, CellRef, NewEvent, RunId, TaskId, TodoEvent
 
 
 class EventsPart(MemoryPart):
@@ -98,6 +98,13 @@ class EventsPart(MemoryPart):
     def known_requests(self, states: Mapping[CellRef, int]) -> set[CellRef]:
         known = self._db.automation_request
         return {cell for cell, state in states.items() if (cell.asset_id, cell.partition, state) in known}
+
+    def withdraw_requests(self, run_id: RunId, cells: Collection[CellRef]) -> None:
+        known = self._db.automation_request
+        wanted = {(cell.asset_id, cell.partition) for cell in cells}
+        for row in known.sorted_rows():
+            if row["run_id"] == run_id and (row["asset_id"], row["partition"]) in wanted:
+                known.delete(known.key_of(row))
 
     def open_owners(self, cells: Sequence[CellRef]) -> dict[CellRef, TaskId]:
         owners: dict[CellRef, TaskId] = {}

@@ -8,7 +8,7 @@ from datetime import datetime
 from partita.core.store.encode import texts_of, to_json
 from partita.core.store.postgres.base import PostgresPart, cell_arrays, to_signed
 from partita.core.store.sql import text
-from partita.core.store.values import AutomationRequest, CellRef, NewEvent, TodoEvent
+from partita.core.store.values import AutomationRequest, CellRef, NewEvent, RunId, TodoEvent
 
 # Ids are drawn in the order given; the todo rows are in the same statement, so no consumer can miss an event.
 APPEND_EVENTS = text("""
@@ -63,6 +63,11 @@ INSERT_AUTOMATION_REQUESTS = text("""
     RETURNING asset_id, partition
 """)
 
+WITHDRAW_REQUESTS = text("""
+    DELETE FROM automation_request q
+    USING unnest(CAST(:assets AS bigint[]), CAST(:partitions AS text[])) AS u(asset_id, partition)
+    WHERE q.asset_id = u.asset_id AND q.partition = u.partition AND q.run_id = :run
+""")
 
 KNOWN_REQUESTS = text("""
     SELECT u.asset_id, u.partition
@@ -134,6 +139,10 @@ class EventsPart(PostgresPart):
             verdicts=[None if request.verdict is None else to_json(request.verdict) for request in rows],
         )
         return {CellRef(row[0], row[1]) for row in new}
+
+    def withdraw_requests(self, run_id: RunId, cells: Collection[CellRef]) -> None:
+        if cells:
+            self._execute(WITHDRAW_REQUESTS, run=run_id, **cell_arrays(sorted(cells)))
 
     def known_requests(self, states: Mapping[CellRef, int]) -> set[CellRef]:
         if not states:
