@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from partita.assets import AssetKey, Daily, Hourly, Monthly, PartitionSet, TimeOverlap
+from partita.assets import AssetKey, Daily, Hourly, Monthly, Multi, PartitionSet, Static, TimeOverlap
 from partita.core.cells import bucket_counts, counts, where, why
 from partita.core.planner import sentence
 from partita.core.store.values import TaskState
@@ -127,6 +127,13 @@ def test_staleness_runs_along_a_self_dependency(world: Any, asset_of: Any) -> No
     assert states == ["fresh", "fresh", "stale", "upstream_stale", "upstream_stale"]
     found = made.plan()
     assert [sorted(wave["s"]) for wave in made.waves(found)] == [[f"2024-01-{day:02}"] for day in range(6, 11)]
+
+
+def test_why_names_cells_of_several_dimensions_as_people_read_them(world: Any, asset_of: Any) -> None:
+    airports = Multi(day=DAYS, origin=Static("EWR", "JFK"))
+    made = world([asset_of("raw", airports), asset_of("a", airports, {"raw": (airports, None)})])
+    found = why(made.catalog, made.cells, made.as_of, "a", '["2024-01-02","EWR"]')
+    assert [one.text for one in found.reasons if one.code == "upstream_missing"] == ["raw 2024-01-02 × EWR is missing"]
 
 
 def test_why_says_what_is_missing_and_what_does_not_exist(world: Any, asset_of: Any) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from partita.assets import AssetKey
+from partita.assets import AssetKey, split_key
 from partita.core.catalog import Catalog, CatalogAsset
 from partita.core.catalog.upstreams import upstream_cells
 from partita.core.cells.status import AssetStatus, Statuses
@@ -203,4 +203,4 @@ def _root(statuses: Statuses, status: AssetStatus, ordinal: int) -> tuple[AssetK
 
 
 def _cell_name(key: str, partition: str) -> str:
-    return f"{key} {partition}" if partition else key
+    return f"{key} {' × '.join(split_key(partition) or (partition,))}" if partition else key
