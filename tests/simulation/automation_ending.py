@@ -147,7 +147,9 @@ def _versions(story: AutomationStory) -> list[str]:
             continue
         code = story.memory.database.fingerprint.rows[cell["fingerprint_id"]]["text"]
         own = {row["task_id"] for row in story.watch.before["task_cell"] if _is(row, "built", partition)}
-        last = max((row for row in tasks if row["id"] in own), key=lambda row: row["id"])
+        last = max((row for row in tasks if row["id"] in own), key=lambda row: row["id"], default=None)
+        if last is None:
+            continue  # how it was tried went with the history
         tried = last["snapshot_id"] == base.snapshot_id and last["state"] not in ("success", "removed")
         if code != base.spec.fingerprint and not tried:
             left.append(f"built {partition} was made with {code}, and {base.spec.fingerprint} is active")
