@@ -289,11 +289,16 @@ def test_a_forced_request_for_a_running_cell_is_forced_again(stage: Any, asset_o
     assert stage.work() == 1
 
 
-def test_what_reads_what_the_same_request_makes_comes_after_it(stage: Any, asset_of: Any) -> None:
-    """An older task that has not started makes it of what is there: of what this request makes it is made once more."""
+def _make_chain(stage: Any, asset_of: Any) -> None:
+    """a, b of it, c of that; all made."""
     stage.define([asset_of("a"), asset_of("b", None, {"a": (None, None)}), asset_of("c", None, {"b": (None, None)})])
     stage.request("*")
     stage.work()
+
+
+def test_what_reads_what_the_same_request_makes_comes_after_it(stage: Any, asset_of: Any) -> None:
+    """An older task that has not started makes it of what is there: of what this request makes it is made once more."""
+    _make_chain(stage, asset_of)
     stage.request("c", ("all",))
     stage.version = lambda key, partition: "v2"
     second = stage.request("*", ("all",))
@@ -314,9 +319,7 @@ def test_what_reads_what_the_same_request_makes_comes_after_it(stage: Any, asset
 
 def test_what_waits_is_waited_for_by_what_reads_it(stage: Any, asset_of: Any) -> None:
     """Both b and c were joined: c comes after the b that is made again, and is made once."""
-    stage.define([asset_of("a"), asset_of("b", None, {"a": (None, None)}), asset_of("c", None, {"b": (None, None)})])
-    stage.request("*")
-    stage.work()
+    _make_chain(stage, asset_of)
     stage.request("b, c", ("all",))
     stage.version = lambda key, partition: "v2"
     second = stage.request("*", ("all",))

@@ -1,8 +1,8 @@
 """Automation's decision about one partition of a step: does its condition hold? Pure, given what was read.
 
 `view` says what the words of its condition hold of it. Changed code or dependencies alone never ask: automation does not
-recompute history (DESIGN section 5), unless the condition or `on_code_change="rebuild"` says so. What only
-waits for an upstream that is being made is decided again when that ends.
+recompute history (DESIGN section 5), unless the condition or `on_code_change="rebuild"` says so. What only waits
+for an upstream that is being made is decided again when that ends.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from partita.core.automation.values import (
     deciding,
     subject_of,
 )
-from partita.core.automation.view import differs
+from partita.core.automation.view import made_otherwise
 from partita.core.automation.visit import Visit, ask
 from partita.core.catalog import CatalogAsset, StepKey
 from partita.core.catalog.edges import Bools
@@ -107,15 +107,7 @@ def _made_otherwise(visit: Visit, asset: CatalogAsset) -> Bools:
     facts, owners = visit.tx.read_cells(refs), visit.tx.open_owners(refs)
     spec = asset.spec
     return np.array(
-        [
-            ref in owners
-            or (
-                (fact := facts.get(ref)) is not None
-                and fact.data_version is not None
-                and (differs(fact.fingerprint, spec.fingerprint) or differs(fact.dependency_hash, spec.dependency_hash))
-            )
-            for ref in refs
-        ],
+        [ref in owners or made_otherwise(facts.get(ref), spec.fingerprint, spec.dependency_hash) for ref in refs],
         dtype=np.bool_,
     )
 

@@ -5,7 +5,7 @@ The words are those of `partita.assets.conditions`; `judge` decides by them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -179,28 +179,23 @@ class StepView:
         return _moved(self._consumer.cells, self._resolved, self._world.facts)
 
     def _code_changed(self) -> bool:
-        return self._code_differs or any(map(self._other_dependencies, self.own))
+        return any(made_otherwise(fact, *self._resolved.versions[cell.asset_id]) for cell, fact in self._own_cells)
 
     @cached_property
     def _code_differs(self) -> bool:
-        return any(map(self._other_code, self.own))
+        return any(
+            _other_code(fact, self._resolved.versions[cell.asset_id].fingerprint) for cell, fact in self._own_cells
+        )
 
-    def _other_code(self, fact: CellFact | None) -> bool:
-        if fact is None or not _published(fact):
-            return False
-        return differs(fact.fingerprint, self._resolved.versions[fact.cell.asset_id].fingerprint)
-
-    def _other_dependencies(self, fact: CellFact | None) -> bool:
-        if fact is None or not _published(fact):
-            return False
-        return differs(fact.dependency_hash, self._resolved.versions[fact.cell.asset_id].dependency_hash)
+    @property
+    def _own_cells(self) -> Iterator[tuple[CellRef, CellFact | None]]:
+        return zip(self._consumer.cells, self.own, strict=True)
 
     def replaced(self, cell: CellRef) -> str:
         """When the cell was made, if it was made with other code; else empty."""
         fact = self._world.facts.get(cell)
-        if fact is None or fact.published_at is None or not (self._other_code(fact) or self._other_dependencies(fact)):
-            return ""
-        return fact.published_at.isoformat()
+        other = made_otherwise(fact, *self._resolved.versions[cell.asset_id])
+        return fact.published_at.isoformat() if other and fact is not None and fact.published_at is not None else ""
 
     def _failed(self) -> bool:
         return any(map(_failed, self.own))
@@ -292,6 +287,19 @@ class DepOf:
 def differs(recorded: str | None, defined: str) -> bool:
     """Whether code or dependencies changed; what was never recorded, or is not defined, is no change (ADR 6)."""
     return bool(defined) and recorded is not None and recorded != defined
+
+
+def made_otherwise(fact: CellFact | None, fingerprint: str, dependency_hash: str) -> bool:
+    """Whether a cell holds what was made with other code or other dependencies than these."""
+    return (
+        fact is not None
+        and _published(fact)
+        and (differs(fact.fingerprint, fingerprint) or differs(fact.dependency_hash, dependency_hash))
+    )
+
+
+def _other_code(fact: CellFact | None, fingerprint: str) -> bool:
+    return fact is not None and _published(fact) and differs(fact.fingerprint, fingerprint)
 
 
 def _moved(cells: Sequence[CellRef], resolved: ResolvedInputs, facts: Mapping[CellRef, CellFact]) -> bool:
